@@ -1,0 +1,40 @@
+# make demo | test | check | bench | venv; each makes its own .venv. ARGS= is handed on.
+PYTHON ?= python3
+BIN := .venv/bin
+ARGS ?=
+OUT ?=
+STAMP := .venv/.installed
+
+.PHONY: venv demo test check bench lint types contracts build
+
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Refloat needs Python 3.11 or newer; $(PYTHON) is " + sys.version.split()[0] + ". Set PYTHON=.")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[rules,executor,host,ctl,demo,dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/refloat demo $(ARGS)
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+contracts: $(STAMP)
+	$(BIN)/lint-imports
+
+build: $(STAMP)
+	rm -rf dist && $(BIN)/python -m build --wheel --no-isolation --outdir dist . && $(BIN)/check-wheel-contents dist/*.whl
+
+check: lint types contracts build test
+
+bench: $(STAMP)
+	$(BIN)/python -m tests.bench $(if $(OUT),--out $(OUT)) $(ARGS)

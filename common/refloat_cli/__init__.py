@@ -1,0 +1,1 @@
+"""The command `refloat`; every subcommand imports its part when it is called."""

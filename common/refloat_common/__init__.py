@@ -1,0 +1,1 @@
+"""What both sides of Refloat share: the wire, the categorizer, quantities, settings helpers."""

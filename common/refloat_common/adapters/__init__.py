@@ -1,0 +1,1 @@
+"""Adapters shared by both sides: sockets, files, logs, the clock."""

@@ -1,0 +1,1 @@
+"""Pure parts shared by both sides: no I/O, no clock, no randomness."""

@@ -1,0 +1,1 @@
+"""The executor's outside: the Kubernetes API and the journal."""

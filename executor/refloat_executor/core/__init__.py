@@ -1,0 +1,1 @@
+"""The executor's decisions, as pure functions over frozen values."""

@@ -1,0 +1,1 @@
+"""The command refloatctl: manages policies, queues and jobs of a running host."""

@@ -1,0 +1,1 @@
+"""Policy files and printed forms, without I/O."""

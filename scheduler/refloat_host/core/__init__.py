@@ -1,0 +1,1 @@
+"""The host's decisions: which queued job goes to which executor."""

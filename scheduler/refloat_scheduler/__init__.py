@@ -1,0 +1,1 @@
+"""The scheduler plugin: decides on retries, notices lost executors."""

@@ -1,0 +1,1 @@
+"""The plugin's outside: metrics and keys."""

@@ -1,0 +1,1 @@
+"""The scheduler's decisions: retry engine, mutations, leases, reconcile."""
