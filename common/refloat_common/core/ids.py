@@ -21,7 +21,7 @@ JournalId = NewType("JournalId", str)
 """One executor's journal: random, made with the journal. Report sequences belong to it."""
 
 POD_NAME_PREFIX = "armada-"
-"""Pods are named `armada-<jobId>-0`, one name for all attempts (specification, *Pod naming and collision avoidance*)."""
+"""Pods are named `armada-<jobId>-0`, one name for all attempts (specification, *Pod naming*)."""
 
 
 def pod_name(job_id: JobId) -> str:
