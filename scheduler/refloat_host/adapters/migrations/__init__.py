@@ -1,0 +1,1 @@
+"""Alembic's scripts, found as package data so that an installed wheel migrates its own store."""
