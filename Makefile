@@ -4,8 +4,13 @@ BIN := .venv/bin
 ARGS ?=
 OUT ?=
 STAMP := .venv/.installed
+# Tiers of tests that must run: REFLOAT_REQUIRE=kube,node. Without it they are skipped where the machine lacks what they need.
+REFLOAT_REQUIRE ?=
+comma := ,
+REQUIRED := $(subst $(comma), ,$(REFLOAT_REQUIRE))
+NODE ?= $(filter node,$(REQUIRED))
 
-.PHONY: venv demo test check bench lint types contracts build
+.PHONY: venv demo test check bench lint types contracts build kube-assets
 
 venv: $(STAMP)
 
@@ -18,8 +23,14 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/refloat demo $(ARGS)
 
-test: $(STAMP)
+test: $(STAMP) $(if $(filter kube node,$(REQUIRED)),kube-assets)
 	$(BIN)/python -m pytest $(ARGS)
+
+# etcd and kube-apiserver for the kube tests; with NODE=1 also kubelet, scheduler, controller manager, kubectl, and as root
+# the Debian packages that the node tests need.
+kube-assets:
+	$(PYTHON) tests/kube_assets/build.py $(if $(NODE),--node)
+	$(if $(NODE),$(PYTHON) tests/kube_assets/packages.py)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
