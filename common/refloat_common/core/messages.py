@@ -4,6 +4,9 @@ Two socket pairs carry them: *control* (hello, heartbeats, node facts, leases, k
 MessagePack map inside a frame that names its type (see `frames`). Messages that come one at a time are pydantic
 models; the two that come in bulk, `Reports` and `Leases`, are msgspec structs, decoded and checked in one pass.
 Unknown keys are ignored, so that fields can be added within a version; missing or mistyped ones refuse the message.
+
+Lists that can outgrow one frame (the runs in HELLO, the verdicts in WELCOME, the nodes) are sent in parts, numbered
+from 0; all but the last carry `more`, and the message counts as received with its last part.
 """
 
 from enum import StrEnum
@@ -27,15 +30,22 @@ MAX_FRAME_BYTES = 1 << 20
 MAX_RUNS_PER_HELLO = 4096
 MAX_NODES_PER_MESSAGE = 512
 
+MAX_LIST_ITEMS = 4096
+"""No list of a control message is longer; the decoder refuses longer ones before it makes them."""
+
 Id = Annotated[str, Field(min_length=1, max_length=128)]
 Name = Annotated[str, Field(max_length=253)]
 Sequence = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class _Control(BaseModel):
-    """Base of the messages that come one at a time."""
+    """Base of the messages that come one at a time.
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    Strict: no text is taken for a number, no number for a flag. MessagePack has no enums and no tuples, so the fields
+    of these types are lax, as their members are not.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
 class RunStatus(StrEnum):
@@ -54,7 +64,7 @@ class RunEntry(_Control):
 
     run: Id
     job: Id
-    status: RunStatus
+    status: Annotated[RunStatus, Field(strict=False)]
     uid: Name = ""
 
 
@@ -71,23 +81,26 @@ class RunVerdict(_Control):
     """The verdict over one run."""
 
     run: Id
-    verdict: Verdict
+    verdict: Annotated[Verdict, Field(strict=False)]
 
 
 class Hello(_Control):
     """Executor → scheduler: opens a session. Every scheduler start forces a new one.
 
-    `runs` may be split over several messages: all but the last carry `more`; the session opens with the last.
+    `attempt` counts the hellos of this boot, so that a late one can't open a session over a newer one. `oldest_seq`
+    is the oldest report that is still held: after a restored store, what lies before it can't be sent again.
     """
 
     executor: Id
     boot: Id
     journal: Id
-    versions: tuple[int, int]
+    attempt: Sequence = 1
+    versions: Annotated[tuple[int, int], Field(strict=False)]
     last_epoch: Sequence
     next_seq: Sequence
     acked_seq: Sequence
-    part: int = 0
+    oldest_seq: Sequence = 1
+    part: int = Field(default=0, ge=0)
     more: bool = False
     runs: list[RunEntry] = Field(default_factory=list, max_length=MAX_RUNS_PER_HELLO)
     capabilities: list[Name] = Field(default_factory=list, max_length=32)
@@ -103,12 +116,19 @@ class Timing(_Control):
 
 
 class Welcome(_Control):
-    """Scheduler → executor: the session is open. `have` is the highest contiguous committed report sequence."""
+    """Scheduler → executor: the session is open. `have` is the highest contiguous committed report sequence.
+
+    `attempt` names the hello that is answered. `credits`, here and elsewhere: how many reports beyond the highest
+    acknowledged one may be under way; not a sum, so a lost grant costs nothing.
+    """
 
     scheduler_boot: Id
+    attempt: Sequence = 1
     epoch: Sequence
     have: Sequence
-    verdicts: list[RunVerdict] = Field(default_factory=list)
+    part: int = Field(default=0, ge=0)
+    more: bool = False
+    verdicts: list[RunVerdict] = Field(default_factory=list, max_length=MAX_LIST_ITEMS)
     credits: int = Field(ge=0)
     timing: Timing
     version: int = PROTOCOL_VERSION
@@ -129,7 +149,7 @@ class Heartbeat(_Control):
     runs_count: int = Field(ge=0)
     runs_hash: Annotated[str, Field(max_length=16)]
     listed: list[Id] = Field(default_factory=list, max_length=MAX_RUNS_PER_HELLO)
-    runs: list[RunEntry] | None = None
+    runs: Annotated[list[RunEntry], Field(max_length=MAX_LIST_ITEMS)] | None = None
     free_slots: int = Field(ge=0)
     """How many more runs this executor takes now; 0 while its journal is nearly full."""
     journal_free_bytes: int = Field(ge=0)
@@ -141,7 +161,7 @@ class HeartbeatAck(_Control):
 
     epoch: Sequence
     n: Sequence
-    kills: list[Id] = Field(default_factory=list)
+    kills: list[Id] = Field(default_factory=list, max_length=MAX_LIST_ITEMS)
     credits: int = Field(ge=0)
     busy: bool = False
     want_runs: bool = False
@@ -152,7 +172,7 @@ class Kill(_Control):
     """Scheduler → executor: end these runs now (cancelled, preempted or fenced); each end is reported as `killed`."""
 
     epoch: Sequence
-    runs: list[Id] = Field(min_length=1)
+    runs: list[Id] = Field(min_length=1, max_length=MAX_LIST_ITEMS)
     reason: Name = ""
 
 
@@ -177,15 +197,16 @@ class NodeFacts(_Control):
 class Nodes(_Control):
     """Executor → scheduler, on change: nodes that were added or changed, and names of those that went.
 
-    With `full`, `upserted` replaces everything known (spread over messages with `more`).
+    `revision` rises by one with each change. With `full`, `upserted` replaces everything known.
     """
 
     epoch: Sequence
     revision: Sequence
     full: bool = False
+    part: int = Field(default=0, ge=0)
     more: bool = False
     upserted: list[NodeFacts] = Field(default_factory=list, max_length=MAX_NODES_PER_MESSAGE)
-    removed: list[Name] = Field(default_factory=list)
+    removed: list[Name] = Field(default_factory=list, max_length=MAX_LIST_ITEMS)
 
 
 class Ack(_Control):
@@ -208,10 +229,21 @@ class Nack(_Control):
 
 
 class Stale(_Control):
-    """Scheduler → executor: this session is no more. `superseded`: a newer process of the same id has spoken."""
+    """Scheduler → executor: the session of `epoch` is no more; 0 answers a hello. `boot` is the scheduler's.
+
+    `superseded`: a newer process of the same executor has spoken. `revoked`: the key speaks for nobody any more.
+    """
 
     boot: Id
+    epoch: Sequence = 0
     reason: Literal["restarted", "superseded", "unknown", "version", "revoked"]
+
+
+class Refused(_Control):
+    """Scheduler → executor: the message just received was refused and changed nothing; `code` says why."""
+
+    code: Name
+    detail: Annotated[str, Field(max_length=512)] = ""
 
 
 class Bye(_Control):
@@ -243,14 +275,14 @@ class ReportKind(StrEnum):
 Text = Annotated[str, msgspec.Meta(max_length=MAX_MESSAGE_TEXT_BYTES)]
 ShortText = Annotated[str, msgspec.Meta(max_length=1024)]
 MaxName = Annotated[str, msgspec.Meta(max_length=253)]
-Seq = Annotated[int, msgspec.Meta(ge=0)]
+Seq = Annotated[int, msgspec.Meta(ge=0, le=(1 << 62))]
 
 
 class ContainerError(msgspec.Struct, frozen=True, omit_defaults=True):
     """One terminated container, as Armada's `ContainerStatus`."""
 
     name: MaxName = ""
-    exit_code: int = 0
+    exit_code: Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)] = 0
     reason: ShortText = ""
     message: Text = ""
     cause: MaxName = "Error"
@@ -289,7 +321,7 @@ class Reports(msgspec.Struct, frozen=True):
 
     epoch: Seq
     journal: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
-    first_seq: Annotated[int, msgspec.Meta(ge=1)]
+    first_seq: Annotated[int, msgspec.Meta(ge=1, le=(1 << 62))]
     reports: Annotated[list[Report], msgspec.Meta(min_length=1, max_length=MAX_REPORTS_PER_MESSAGE)]
 
 
