@@ -1,0 +1,111 @@
+"""Decides the category of a failed pod: an operator's rule, else a name of Refloat's own, else the default.
+
+The operator's rules are Armada's (`errorCategories`); what Refloat names itself is `internal/externally-deleted` and
+`internal/node-failure`.
+"""
+
+from refloat_common.core.categories.compiled import CompiledCategories
+from refloat_common.core.categories.evidence import REASON_OOM_KILLED, Death, Evidence
+from refloat_common.core.categories.node_loss import disrupted, lost_with_node
+from refloat_common.core.categories.result import NO_FACTS, NOTHING, Classification, Facts
+from refloat_common.core.regex import to_bytes
+from refloat_common.core.taxonomy import INTERNAL, Disposition, Internal
+
+
+def classify(compiled: CompiledCategories, evidence: Evidence | None) -> Classification:
+    """The first rule that matches, in the order of the file, else the default category with Retain.
+
+    Without a classifier (the block is not enabled) or without a pod the answer is empty, and the defaults do not
+    apply. Never raises.
+    """
+    if evidence is None or not compiled.enabled:
+        return NOTHING
+    return compiled.answers[first_rank(compiled, evidence)]
+
+
+def decide_category(compiled: CompiledCategories, evidence: Evidence, facts: Facts = NO_FACTS) -> Classification:
+    """The category that a failure is reported with; the one function behind the daemon and `explain`.
+
+    A pod that somebody else deleted is `internal/externally-deleted` whatever its containers' exit codes say, for
+    they only show how it was ended; rules on conditions still come first. Otherwise all rules come first, and
+    `internal/node-failure` before the default. Names of Refloat's own are given even without a classifier.
+    """
+    rank, own = _decide(compiled, evidence, facts)
+    if own is not None:
+        return own_name(compiled, own)
+    return compiled.answers[rank] if compiled.enabled else NOTHING
+
+
+def own_name(compiled: CompiledCategories, subcategory: Internal) -> Classification:
+    """A failure that Refloat names itself.
+
+    Its pod is deleted, so that a retry finds the name free, unless the operator has a category called `internal`:
+    then that category's action holds.
+    """
+    disposition = compiled.internal_disposition or Disposition.DELETE
+    return Classification(INTERNAL, subcategory.value, "", disposition)
+
+
+def _decide(compiled: CompiledCategories, evidence: Evidence, facts: Facts) -> tuple[int, Internal | None]:
+    """The deciding rank, or the subcategory that Refloat names the failure itself with."""
+    if was_deleted_by_other(evidence, facts):
+        rank = condition_rank(compiled, evidence)
+        return rank, Internal.EXTERNALLY_DELETED if rank == compiled.no_rank else None
+    rank = first_rank(compiled, evidence)
+    if rank == compiled.no_rank and lost_with_node(evidence.pod, evidence.deaths):
+        return rank, Internal.NODE_FAILURE
+    return rank, None
+
+
+def was_deleted_by_other(evidence: Evidence, facts: Facts) -> bool:
+    """Whether the deletion, and not the node or the cluster, ended the pod."""
+    return facts.deleted_by_other and not disrupted(evidence.pod, evidence.deaths)
+
+
+def condition_rank(compiled: CompiledCategories, evidence: Evidence) -> int:
+    """The lowest rank among rules on conditions (`onConditions`)."""
+    best = compiled.pod_reasons.get(evidence.pod.status.reason, compiled.no_rank)
+    for death in evidence.deaths:
+        if death.reason == REASON_OOM_KILLED:
+            best = min(best, compiled.containers.get(death.name, compiled.any_container).oom_killed)
+    return best
+
+
+def first_rank(compiled: CompiledCategories, evidence: Evidence) -> int:
+    """The lowest rank among all rules.
+
+    Tables come first, because looking something up costs nothing beside searching a text; then only those sets of
+    patterns are searched that could still give a lower rank.
+    """
+    best = _rank_by_tables(compiled, evidence)
+    best = _rank_by_messages(compiled, evidence.deaths, best)
+    text = compiled.text
+    if text is not None and evidence.text and text.best_rank < best:
+        best = min(best, text.first(to_bytes(evidence.text)))
+    return _rank_by_events(compiled, evidence, best)
+
+
+def _rank_by_tables(compiled: CompiledCategories, evidence: Evidence) -> int:
+    best = condition_rank(compiled, evidence)
+    for death in evidence.deaths:
+        table = compiled.containers.get(death.name, compiled.any_container)
+        best = min(best, table.exit_codes.get(death.exit_code, table.other_exit_code))
+    return best
+
+
+def _rank_by_messages(compiled: CompiledCategories, deaths: tuple[Death, ...], best: int) -> int:
+    for death in deaths:
+        messages = compiled.containers.get(death.name, compiled.any_container).messages
+        if messages is not None and death.message and messages.best_rank < best:
+            best = min(best, messages.first(to_bytes(death.message)))
+    return best
+
+
+def _rank_by_events(compiled: CompiledCategories, evidence: Evidence, best: int) -> int:
+    if not compiled.has_event_rules:
+        return best
+    for event in evidence.events:
+        patterns = compiled.events.get((event.type, event.reason)) or compiled.events_of_type.get(event.type)
+        if patterns is not None and event.message and patterns.best_rank < best:
+            best = min(best, patterns.first(to_bytes(event.message)))
+    return best

@@ -1,0 +1,66 @@
+"""Decides whether a pod ended because its node or the cluster took it away, and whether somebody deleted it first.
+
+Sources: `status.reason` as the kubelet and the node life-cycle controller write it; the condition DisruptionTarget
+(Kubernetes, "Pod disruption conditions"); `metadata.deletionTimestamp`, which already includes the grace period.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from refloat_common.core.categories.evidence import Death
+from refloat_common.core.pods import Pod
+
+_NODE_REASONS = frozenset({
+    "Terminated",  # the kubelet ended the pod because its node shuts down
+    "NodeShutdown",  # the kubelet refused the pod for the same reason
+    "Shutdown",  # both of these before Kubernetes 1.22
+    "NodeLost",  # the node stopped answering
+    "NodeAffinity",  # refused after a restart of the node, before its labels were back
+})  # fmt: skip
+
+
+def lost_with_node(pod: Pod, deaths: Sequence[Death]) -> bool:
+    """Whether the pod failed through no doing of its own: node shut down or lost, drained, tainted, or preempted.
+
+    A reason in the pod's status is the kubelet's own account and settles it. Without one, the condition
+    DisruptionTarget does, unless a container had already failed when it was set: a taint or a drain also marks pods
+    that ended long before.
+    """
+    if pod.status.reason:
+        return pod.status.reason in _NODE_REASONS
+    return disrupted(pod, deaths)
+
+
+def disrupted(pod: Pod, deaths: Sequence[Death]) -> bool:
+    """Whether DisruptionTarget was true before any container failed. Unknown times count as "before"."""
+    for condition in pod.status.conditions or ():
+        if condition.type == "DisruptionTarget" and condition.status == "True":
+            return not _any_before(deaths, _instant(condition.last_transition_time))
+    return False
+
+
+def deleted_before_end(pod: Pod, deaths: Sequence[Death]) -> bool:
+    """Whether the pod's deletion was asked for before, or with, the end of its first failed container."""
+    deletion = _instant(pod.metadata.deletion_timestamp)
+    if deletion is None:
+        return False
+    grace = timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
+    return not _any_before(deaths, deletion - grace)
+
+
+def _any_before(deaths: Sequence[Death], instant: datetime | None) -> bool:
+    if instant is None:
+        return False
+    ends = (_instant(death.finished_at) for death in deaths)
+    return any(end is not None and end < instant for end in ends)
+
+
+def _instant(text: str | None) -> datetime | None:
+    """An RFC 3339 time, or None where there is none or it cannot be read."""
+    if not text:
+        return None
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
