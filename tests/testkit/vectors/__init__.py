@@ -1,0 +1,1 @@
+"""Questions that Armada's code has answered, put to Refloat."""

@@ -1,0 +1,1 @@
+"""One module for each kind of vector; each has a `KIND`."""
