@@ -151,12 +151,13 @@ def _sidecar_unheard(vector: Vector, ours: JsonObject) -> Iterator[str]:
 
 
 def _without_sidecars(pod: JsonValue) -> JsonValue:
-    bare = msgspec.convert(pod, dict[str, dict[str, list[dict[str, object]] | object]])
-    initial = msgspec.convert(bare["spec"].get("initContainers") or [], list[dict[str, object]])
-    sidecars = {container["name"] for container in initial if container.get("restartPolicy") == "Always"}
-    statuses = msgspec.convert(bare["status"].get("initContainerStatuses") or [], list[dict[str, object]])
-    kept = [status for status in statuses if status["name"] not in sidecars]
-    cleaned: JsonObject = msgspec.to_builtins({**bare, "status": {**bare["status"], "initContainerStatuses": kept}})
+    whole = msgspec.convert(pod, Pod)
+    sidecars = {
+        container.name for container in whole.spec.init_containers or () if container.restart_policy == "Always"
+    }
+    kept = [status for status in whole.status.init_container_statuses or () if status.name not in sidecars]
+    status = msgspec.structs.replace(whole.status, init_container_statuses=kept)
+    cleaned: JsonObject = msgspec.to_builtins(msgspec.structs.replace(whole, status=status))
     return cleaned
 
 
