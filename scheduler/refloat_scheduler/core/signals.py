@@ -1,0 +1,129 @@
+"""What the core has to tell people: log lines and metric samples, as values that an adapter carries out."""
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+
+class Level(StrEnum):
+    """How loud a note is. An alert is an error that somebody must look at now."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ALERT = "alert"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One log line."""
+
+    level: Level
+    text: str
+
+
+class Kind(Enum):
+    """How samples of a metric add up: a counter grows by each, a gauge shows the last."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricShape:
+    """A metric's name (with Armada's prefix where Armada has it), kind and label names.
+
+    `resets`: cleared every `metrics.jobStateMetricsResetInterval`, as Armada's per-queue metrics are.
+    """
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    text: str
+    resets: bool = False
+
+
+class Metric(Enum):
+    """Every metric that the core's decisions feed."""
+
+    DECISIONS = MetricShape(
+        "armada_scheduler_retry_policy_decisions_total",
+        Kind.COUNTER,
+        ("queue", "pool", "policy", "decision"),
+        "Verdicts of the retry engine.",
+        resets=True,
+    )
+    GANG_SKIPPED = MetricShape(
+        "armada_scheduler_retry_policy_gang_skipped_total",
+        Kind.COUNTER,
+        ("policy",),
+        "Failures of gang jobs that a policy would have decided.",
+    )
+    POLICY_REFRESH_FAILED = MetricShape(
+        "refloat_policy_refresh_failures_total",
+        Kind.COUNTER,
+        (),
+        "Refreshes of the policy cache that failed; the last good policies are served on.",
+    )
+    POLICY_SKIPPED = MetricShape(
+        "refloat_policy_invalid_skips_total",
+        Kind.COUNTER,
+        ("policy",),
+        "Invalid policies skipped at a refresh; their queues are on legacy behaviour.",
+    )
+    POLICY_SERVED = MetricShape(
+        "refloat_policies_served",
+        Kind.GAUGE,
+        (),
+        "Valid policies in the cache.",
+    )
+    POLICY_MISSING = MetricShape(
+        "refloat_policy_missing_total",
+        Kind.COUNTER,
+        ("queue", "policy"),
+        "Failures that fell back to legacy behaviour because the attached policy is not served.",
+    )
+    NOT_CAPABLE = MetricShape(
+        "refloat_executor_not_capable_total",
+        Kind.COUNTER,
+        ("executor",),
+        "Failures left to legacy behaviour because their executor does not remove failed pods.",
+    )
+    LATE_REPORTS = MetricShape(
+        "refloat_late_reports_total",
+        Kind.COUNTER,
+        ("executor", "kind"),
+        "Reports about runs that no longer count.",
+    )
+    REPORT_GAPS = MetricShape(
+        "refloat_report_gaps_total",
+        Kind.COUNTER,
+        ("executor",),
+        "Batches dropped because earlier reports are missing; they are sent again.",
+    )
+    LEASES_EXPIRED = MetricShape(
+        "refloat_leases_expired_total",
+        Kind.COUNTER,
+        ("executor",),
+        "Runs whose executor was lost.",
+    )
+    EXECUTOR_STATE = MetricShape(
+        "refloat_executor_state",
+        Kind.GAUGE,
+        ("executor", "state"),
+        "1 for the state that an executor is in, 0 for the others.",
+    )
+    SELF_PRESERVATION = MetricShape(
+        "refloat_self_preservation",
+        Kind.GAUGE,
+        (),
+        "1 while so many executors are silent that none is declared lost.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One observation of a metric."""
+
+    metric: Metric
+    labels: tuple[tuple[str, str], ...] = ()
+    value: float = 1
