@@ -1,0 +1,1 @@
+"""The parts of the scheduler's end of the link; `scheduler_side` is its front."""

@@ -1,0 +1,44 @@
+"""What the two ends ask of whatever carries their frames. ZeroMQ is one such thing, a simulated network another.
+
+A transport may lose, and over several connections repeat and reorder, frames without a word; it never changes one.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from refloat_common.core.link.frames import Channel
+
+
+class ClientTransport(Protocol):
+    """The executor's pair of connections."""
+
+    async def send(self, channel: Channel, frame: bytes) -> bool:
+        """Hand over a frame at once; false if it was not taken (nobody is connected, or the queue is full)."""
+
+    async def receive(self) -> tuple[Channel, bytes]:
+        """The next frame on either channel. Cancelling loses none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A frame that the scheduler's end got.
+
+    `peer` names the connection, within its channel; it changes with every connection and is chosen by neither end's
+    protocol. `executor` is the id that the connection's key speaks for *now*; None if there is no key (an insecure
+    link), empty if the key speaks for nobody any more.
+    """
+
+    channel: Channel
+    peer: bytes
+    executor: str | None
+    frame: bytes
+
+
+class ServerTransport(Protocol):
+    """The scheduler's pair of listening sockets."""
+
+    async def receive(self) -> Arrival:
+        """The next frame from anybody. Cancelling loses none."""
+
+    async def send(self, channel: Channel, peer: bytes, frame: bytes) -> bool:
+        """Hand over a frame at once; false if it was not taken (that peer is gone, or its queue is full)."""
