@@ -3,6 +3,7 @@
 A transport may lose, and over several connections repeat and reorder, frames without a word; it never changes one.
 """
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,10 +13,10 @@ from refloat_common.core.link.frames import Channel
 class ClientTransport(Protocol):
     """The executor's pair of connections."""
 
-    async def send(self, channel: Channel, frame: bytes) -> bool:
+    def send(self, channel: Channel, frame: bytes) -> Awaitable[bool]:
         """Hand over a frame at once; false if it was not taken (nobody is connected, or the queue is full)."""
 
-    async def receive(self) -> tuple[Channel, bytes]:
+    def receive(self) -> Awaitable[tuple[Channel, bytes]]:
         """The next frame on either channel. Cancelling loses none."""
 
 
@@ -37,8 +38,8 @@ class Arrival:
 class ServerTransport(Protocol):
     """The scheduler's pair of listening sockets."""
 
-    async def receive(self) -> Arrival:
+    def receive(self) -> Awaitable[Arrival]:
         """The next frame from anybody. Cancelling loses none."""
 
-    async def send(self, channel: Channel, peer: bytes, frame: bytes) -> bool:
+    def send(self, channel: Channel, peer: bytes, frame: bytes) -> Awaitable[bool]:
         """Hand over a frame at once; false if it was not taken (that peer is gone, or its queue is full)."""
