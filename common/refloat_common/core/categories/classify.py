@@ -49,7 +49,7 @@ def own_name(compiled: CompiledCategories, subcategory: Internal) -> Classificat
 def _decide(compiled: CompiledCategories, evidence: Evidence, facts: Facts) -> tuple[int, Internal | None]:
     """The deciding rank, or the subcategory that Refloat names the failure itself with."""
     if was_deleted_by_other(evidence, facts):
-        rank = condition_rank(compiled, evidence)
+        rank = _rank_by_tables(compiled, evidence, with_exit_codes=False)
         return rank, Internal.EXTERNALLY_DELETED if rank == compiled.no_rank else None
     rank = first_rank(compiled, evidence)
     if rank == compiled.no_rank and lost_with_node(evidence.pod, evidence.deaths):
@@ -62,50 +62,48 @@ def was_deleted_by_other(evidence: Evidence, facts: Facts) -> bool:
     return facts.deleted_by_other and not disrupted(evidence.pod, evidence.deaths)
 
 
-def condition_rank(compiled: CompiledCategories, evidence: Evidence) -> int:
-    """The lowest rank among rules on conditions (`onConditions`)."""
-    best = compiled.pod_reasons.get(evidence.pod.status.reason, compiled.no_rank)
-    for death in evidence.deaths:
-        if death.reason == REASON_OOM_KILLED:
-            best = min(best, compiled.containers.get(death.name, compiled.any_container).oom_killed)
-    return best
-
-
 def first_rank(compiled: CompiledCategories, evidence: Evidence) -> int:
     """The lowest rank among all rules.
 
     Tables come first, because looking something up costs nothing beside searching a text; then only those sets of
     patterns are searched that could still give a lower rank.
     """
-    best = _rank_by_tables(compiled, evidence)
+    best = _rank_by_tables(compiled, evidence, with_exit_codes=True)
     best = _rank_by_messages(compiled, evidence.deaths, best)
     text = compiled.text
-    if text is not None and evidence.text and text.best_rank < best:
+    if text is not None and text.best_rank < best and evidence.text:
         best = min(best, text.first(to_bytes(evidence.text)))
-    return _rank_by_events(compiled, evidence, best)
+    return _rank_by_events(compiled, evidence, best) if compiled.has_event_rules else best
 
 
-def _rank_by_tables(compiled: CompiledCategories, evidence: Evidence) -> int:
-    best = condition_rank(compiled, evidence)
+# The loops below run for every failed pod: no generators, no `min` of two.
+
+
+def _rank_by_tables(compiled: CompiledCategories, evidence: Evidence, *, with_exit_codes: bool) -> int:
+    best = compiled.pod_reasons.get(evidence.pod.status.reason, compiled.no_rank)
     for death in evidence.deaths:
         table = compiled.containers.get(death.name, compiled.any_container)
-        best = min(best, table.exit_codes.get(death.exit_code, table.other_exit_code))
+        if table.oom_killed < best and death.reason == REASON_OOM_KILLED:
+            best = table.oom_killed
+        if with_exit_codes:
+            rank = table.exit_codes.get(death.exit_code, table.other_exit_code)
+            best = min(best, rank)
     return best
 
 
 def _rank_by_messages(compiled: CompiledCategories, deaths: tuple[Death, ...], best: int) -> int:
     for death in deaths:
         messages = compiled.containers.get(death.name, compiled.any_container).messages
-        if messages is not None and death.message and messages.best_rank < best:
-            best = min(best, messages.first(to_bytes(death.message)))
+        if messages is not None and messages.best_rank < best and death.message:
+            rank = messages.first(to_bytes(death.message))
+            best = min(best, rank)
     return best
 
 
 def _rank_by_events(compiled: CompiledCategories, evidence: Evidence, best: int) -> int:
-    if not compiled.has_event_rules:
-        return best
     for event in evidence.events:
         patterns = compiled.events.get((event.type, event.reason)) or compiled.events_of_type.get(event.type)
-        if patterns is not None and event.message and patterns.best_rank < best:
-            best = min(best, patterns.first(to_bytes(event.message)))
+        if patterns is not None and patterns.best_rank < best and event.message:
+            rank = patterns.first(to_bytes(event.message))
+            best = min(best, rank)
     return best

@@ -46,11 +46,13 @@ class ContainerTable:
 class CompiledCategories:
     """Rules ready for use. Build it with `compile_categories`.
 
-    `answers` holds one classification for each rank, and the default after the last.
+    `answers` holds one classification for each rank, and the default after the last, at `no_rank`. Without
+    `has_event_rules` the events of a pod need not be fetched.
     """
 
     enabled: bool
     rules: tuple[RankedRule, ...]
+    no_rank: int
     answers: tuple[Classification, ...]
     containers: dict[str, ContainerTable]
     any_container: ContainerTable
@@ -58,17 +60,8 @@ class CompiledCategories:
     text: PatternSet | None
     events: dict[tuple[str, str], PatternSet]
     events_of_type: dict[str, PatternSet]
+    has_event_rules: bool
     internal_disposition: Disposition | None
-
-    @property
-    def no_rank(self) -> int:
-        """The rank that stands for "no rule matches"."""
-        return len(self.rules)
-
-    @property
-    def has_event_rules(self) -> bool:
-        """Whether any rule looks at events; without one they need not be fetched."""
-        return bool(self.events or self.events_of_type)
 
     def rank_of(self, ref: RuleRef | None) -> int:
         """The rank of a rule; of None, the rank that stands for "no rule matches"."""
@@ -117,6 +110,7 @@ class _Builder:
         return CompiledCategories(
             enabled=self._config.enabled,
             rules=self._rules,
+            no_rank=self._no_rank,
             answers=(*answers, default),
             containers={name: self._container_table(name) for name in names},
             any_container=self._container_table(""),
@@ -124,6 +118,7 @@ class _Builder:
             text=self._pattern_set(r for r in self._rules if r.rule.on_pod_error),
             events=events,
             events_of_type=events_of_type,
+            has_event_rules=bool(events or events_of_type),
             internal_disposition=dispositions.get(INTERNAL),
         )
 

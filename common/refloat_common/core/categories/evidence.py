@@ -63,12 +63,13 @@ def failure_of(pod: Pod, events: Sequence[Event] | None = None, message: str | N
     Args:
         pod: The pod as last seen.
         events: Its events, if they could be had.
-        message: A text of the executor's own about the pod (why it cannot start, for example). Without one, the
-            text is what the platform wrote into the pod.
+        message: A text of the executor's own about the pod (why it cannot start, for example), instead of what the
+            platform wrote into the pod.
     """
     deaths = _deaths(pod)
-    text = message or pod.status.message or "".join(map(_platform_line, deaths))
-    return Evidence(pod, deaths, text, events or ())
+    if message is None:
+        message = pod.status.message or "".join(map(_platform_line, deaths))
+    return Evidence(pod, deaths, message, events or ())
 
 
 def failed_reason(pod: Pod) -> str:

@@ -66,19 +66,18 @@ class Pattern:
 
 
 class PatternSet:
-    """Patterns with a rank each; answers with the lowest rank whose pattern occurs in a text."""
+    """Patterns with a rank each; answers with the lowest rank whose pattern occurs in a text.
+
+    `best_rank` is the lowest rank that it can answer with.
+    """
 
     def __init__(self, ranked: Sequence[tuple[int, Pattern]], no_rank: int) -> None:
         """Takes (rank, pattern) pairs in any order; `no_rank` is the answer where nothing is found."""
         self._patterns = sorted(ranked, key=lambda pair: pair[0])
         self._ranks = [rank for rank, _ in self._patterns] + [no_rank]
         self._no_rank = no_rank
+        self.best_rank = self._ranks[0]
         self._set = _compile_set([pattern.translated for _, pattern in self._patterns])
-
-    @property
-    def best_rank(self) -> int:
-        """The lowest rank that `first` can give."""
-        return self._ranks[0]
 
     @property
     def in_one_pass(self) -> bool:
