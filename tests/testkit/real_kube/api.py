@@ -176,6 +176,7 @@ class RealApi:
             "--service-cluster-ip-range=10.0.0.0/24",
             "--allow-privileged=true",
             "--profiling=false",
+            "--kubelet-preferred-address-types=InternalIP",
             *flags,
         ]
         return Daemon("kube-apiserver", arguments, self.folder)

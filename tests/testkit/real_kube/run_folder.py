@@ -79,6 +79,8 @@ class RunFolder:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)
+        for socket in self._shim_sockets():
+            socket.unlink(missing_ok=True)
         for mount in self._mounts():
             with suppress(OSError):
                 _unmount(mount)
@@ -99,6 +101,11 @@ class RunFolder:
                 if program in PROGRAMS and f"{self.path}/".encode() in line:
                     found.add(int(entry.name))
         return found
+
+    def _shim_sockets(self) -> list[Path]:
+        """Sockets that killed shims left outside the folder; each container's state names its own."""
+        states = self.path.glob("*/containerd-state/io.containerd.runtime.v2.task/*/*/address")
+        return [Path(state.read_text().removeprefix("unix://")) for state in states]
 
     def _contained(self) -> set[int]:
         """Processes in the run's cgroups: those in the containers."""
