@@ -141,12 +141,20 @@ job_specs = Table(
     Column("job_id", CleanText, ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
     Column("namespace", CleanText, nullable=False),
     Column("owner", CleanText, nullable=False),
-    Column("client_id", CleanText, nullable=False),
     Column("labels", Text, nullable=False),
     Column("annotations", Text, nullable=False),
     Column("pod_spec", Text, nullable=False),
 )
 """What was submitted and never changes; the pod spec, by far the largest, is last and read only for a lease."""
+
+client_ids = Table(
+    "client_ids",
+    metadata,
+    Column("queue", CleanText, primary_key=True),
+    Column("client_id", CleanText, primary_key=True),
+    Column("job_id", CleanText, ForeignKey("jobs.job_id", ondelete="CASCADE"), nullable=False, index=True),
+)
+"""Which job a client's own id stands for: a submission that is sent again makes no second job."""
 
 runs = Table(
     "runs",

@@ -100,13 +100,21 @@ def _jobs() -> None:
         sa.Column("job_id", NAME, nullable=False),
         sa.Column("namespace", NAME, nullable=False),
         sa.Column("owner", NAME, nullable=False),
-        sa.Column("client_id", NAME, nullable=False),
         sa.Column("labels", sa.Text(), nullable=False),
         sa.Column("annotations", sa.Text(), nullable=False),
         sa.Column("pod_spec", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["job_id"], ["jobs.job_id"], name="fk_job_specs_job_id", ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("job_id", name="pk_job_specs"),
     )
+    op.create_table(
+        "client_ids",
+        sa.Column("queue", NAME, nullable=False),
+        sa.Column("client_id", NAME, nullable=False),
+        sa.Column("job_id", NAME, nullable=False),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.job_id"], name="fk_client_ids_job_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("queue", "client_id", name="pk_client_ids"),
+    )
+    op.create_index("ix_client_ids_job_id", "client_ids", ["job_id"])
 
 
 def _runs() -> None:

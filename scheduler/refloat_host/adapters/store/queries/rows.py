@@ -15,7 +15,7 @@ from refloat_scheduler.core.model import Claim, Job, JobState, MutationRecord, R
 Values: TypeAlias = dict[str, object]
 """One row to be written, column name to value."""
 
-AnyRow: TypeAlias = "Row[Any]"
+AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 """One row that was read; SQLAlchemy knows no types of columns chosen at run time."""
 
 _requirements = msgspec.json.Decoder(Requirements)
@@ -49,13 +49,12 @@ def job_values(job: Job) -> Values:
     }
 
 
-def spec_values(job: Job, pod_spec: str, client_id: str) -> Values:
+def spec_values(job: Job, pod_spec: str) -> Values:
     """A row of `job_specs`. `pod_spec` is Kubernetes JSON."""
     return {
         "job_id": job.job_id,
         "namespace": job.namespace,
         "owner": job.owner,
-        "client_id": client_id,
         "labels": to_json(job.labels),
         "annotations": to_json(job.annotations),
         "pod_spec": pod_spec,
