@@ -1,0 +1,1 @@
+"""What is special about each kind of object: defaults, validation, what an update may touch, how deletion goes."""

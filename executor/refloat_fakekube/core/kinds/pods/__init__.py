@@ -1,0 +1,1 @@
+"""Pods: defaults, quality of service, validation, updates, deletion with grace."""

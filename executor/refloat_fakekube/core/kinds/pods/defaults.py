@@ -1,0 +1,125 @@
+"""Fills in what a pod's author left out, as the API server does (defaulting, and the admission plugins on by default).
+
+Sources: `k8s.io/kubernetes/pkg/apis/core/v1/defaults.go`; the admission plugins DefaultTolerationSeconds and Priority.
+"""
+
+from refloat_fakekube.core.objects import Json, JsonValue, ensure, objects, section, text
+from refloat_fakekube.core.quantities import QuantityError, canonical
+
+DEFAULT_GRACE_S = 30
+_TOLERATION_S = 300
+_FILE_MODE = 0o644
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_MODED_VOLUMES = ("configMap", "secret", "projected", "downwardAPI")
+
+
+def default_pod(pod: Json) -> None:
+    """Defaults that apply whenever a pod is decoded."""
+    spec = ensure(pod, "spec")
+    for key, value in _SPEC.items():
+        spec.setdefault(key, value)
+    spec.setdefault("securityContext", {})
+    for field in ("initContainers", "containers"):
+        for container in objects(spec, field):
+            _default_container(container, host_network=bool(spec.get("hostNetwork")))
+    for volume in objects(spec, "volumes"):
+        for source in _MODED_VOLUMES:
+            if isinstance(volume.get(source), dict):
+                ensure(volume, source).setdefault("defaultMode", _FILE_MODE)
+    overhead = spec.get("overhead")
+    if isinstance(overhead, dict):
+        _canonical_all(overhead)
+
+
+_SPEC: dict[str, JsonValue] = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": DEFAULT_GRACE_S,
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "enableServiceLinks": True,
+}
+
+
+def _default_container(container: Json, *, host_network: bool) -> None:
+    resources = ensure(container, "resources")
+    for part in ("limits", "requests"):
+        if isinstance(resources.get(part), dict):
+            _canonical_all(section(resources, part))
+    for name, value in section(resources, "limits").items():
+        ensure(resources, "requests").setdefault(name, value)
+    container.setdefault("terminationMessagePath", "/dev/termination-log")
+    container.setdefault("terminationMessagePolicy", "File")
+    container.setdefault("imagePullPolicy", _pull_policy(text(container, "image")))
+    for port in objects(container, "ports"):
+        port.setdefault("protocol", "TCP")
+        if host_network:
+            port.setdefault("hostPort", port.get("containerPort"))
+    for probe in _PROBES:
+        if isinstance(container.get(probe), dict):
+            for key, value in _PROBE.items():
+                ensure(container, probe).setdefault(key, value)
+    for variable in objects(container, "env"):
+        if isinstance(section(variable, "valueFrom").get("fieldRef"), dict):
+            ensure(variable, "valueFrom", "fieldRef").setdefault("apiVersion", "v1")
+
+
+def _pull_policy(image: str) -> str:
+    _, at, _ = image.partition("@")
+    tag = image.rsplit("/", 1)[-1].partition(":")[2]
+    return "Always" if not at and tag in {"", "latest"} else "IfNotPresent"
+
+
+def _canonical_all(quantities: Json) -> None:
+    for name, value in quantities.items():
+        try:
+            quantities[name] = canonical(str(value))
+        except QuantityError:
+            continue
+
+
+def begin_pod(pod: Json) -> None:
+    """What is set once, at creation: tolerations and priority (admission), generation, an empty status."""
+    spec = ensure(pod, "spec")
+    _tolerate(spec)
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    pod["status"] = {"phase": "Pending", "qosClass": quality(pod)}
+    gates = objects(spec, "schedulingGates")
+    if gates:
+        condition: Json = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
+        condition["message"] = "Scheduling is blocked due to non-empty scheduling gates"
+        ensure(pod, "status")["conditions"] = [condition]
+
+
+def _tolerate(spec: Json) -> None:
+    found = spec.get("tolerations")
+    tolerations: list[JsonValue] = list(found) if isinstance(found, list) else []
+    given = objects(spec, "tolerations")
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        if not any(_covers(toleration, key) for toleration in given):
+            added: Json = {"key": key, "operator": "Exists", "effect": "NoExecute"}
+            tolerations.append({**added, "tolerationSeconds": _TOLERATION_S})
+    spec["tolerations"] = tolerations
+
+
+def _covers(toleration: Json, key: str) -> bool:
+    return text(toleration, "key") in {"", key} and text(toleration, "effect") in {"", "NoExecute"}
+
+
+def quality(pod: Json) -> str:
+    """`status.qosClass`: Guaranteed, Burstable or BestEffort, from cpu and memory of all containers."""
+    asked, guaranteed = False, True
+    for field in ("initContainers", "containers"):
+        for container in objects(pod, "spec", field):
+            requests, limits = section(container, "resources", "requests"), section(container, "resources", "limits")
+            for name in ("cpu", "memory"):
+                asked = asked or _positive(requests.get(name)) or _positive(limits.get(name))
+                guaranteed = guaranteed and _positive(limits.get(name)) and requests.get(name) == limits.get(name)
+    if not asked:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _positive(value: JsonValue) -> bool:
+    return value not in (None, "0", "")

@@ -1,0 +1,1 @@
+"""The four patch forms of the Kubernetes API: JSON, merge, strategic merge, and apply."""

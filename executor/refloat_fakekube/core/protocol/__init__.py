@@ -1,0 +1,1 @@
+"""HTTP as the Kubernetes API uses it, without sockets: paths, parameters, bodies, discovery, tables."""

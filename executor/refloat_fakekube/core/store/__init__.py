@@ -1,0 +1,1 @@
+"""The store: objects, versions, watch history and the rules of each verb, pure and without HTTP."""

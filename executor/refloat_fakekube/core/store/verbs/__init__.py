@@ -1,0 +1,1 @@
+"""The rules of each verb, on one turn of the store."""

@@ -1,0 +1,1 @@
+"""The fake API server on a socket: reads HTTP, asks the store, writes answers and watch streams."""
