@@ -1,0 +1,1 @@
+"""What a retry may change in a job: more memory, other nodes; recorded once, applied whenever a lease is rendered."""
