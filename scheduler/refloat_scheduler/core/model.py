@@ -85,7 +85,8 @@ class RunError:
     """Why a run ended, as it was reported or, for an expiry, as the scheduler found it.
 
     Category and subcategory are taken over byte for byte from the executor's report. `cause` is one of Armada's
-    causes (`taxonomy.Cause`). `pod_gone` says whether the executor has seen that the pod's uid is gone.
+    causes (`taxonomy.Cause`). `disposition` is what the executor does with the failed pod (`taxonomy.Disposition`), and
+    `pod_gone` says whether it has seen that the pod's uid is gone.
     """
 
     kind: ErrorKind
@@ -100,6 +101,7 @@ class RunError:
     uid: str = ""
     pod_number: int = 0
     containers: tuple[ContainerResult, ...] = ()
+    disposition: str = "Retain"
     pod_gone: bool = False
 
 
