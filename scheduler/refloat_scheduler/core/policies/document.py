@@ -94,6 +94,7 @@ class PolicyDecodeError(ValueError):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path or 'retry policy'}: {problem}")
         self.path = path
+        self.problem = problem
 
 
 def decode(value: JsonValue) -> PolicyBody | None:

@@ -10,6 +10,7 @@ import math
 import re
 
 from refloat_common.core import quantity
+from refloat_common.core.settings import go_quote
 from refloat_scheduler.core.policies.document import Action, MemoryBump, PolicyBody, RuleDocument
 
 MAX_NAME_BYTES = 63
@@ -28,10 +29,10 @@ def name_error(name: str) -> str | None:
     if not name:
         return "retry policy name must not be empty"
     if len(name.encode(errors="surrogatepass")) > MAX_NAME_BYTES:
-        return f"retry policy name {_quoted(name)} must be at most {MAX_NAME_BYTES} characters"
+        return f"retry policy name {go_quote(name)} must be at most {MAX_NAME_BYTES} characters"
     if not _LABEL.fullmatch(name):
         return (
-            f"retry policy name {_quoted(name)} is invalid: must consist of lowercase alphanumeric characters or '-', "
+            f"retry policy name {go_quote(name)} is invalid: must consist of lowercase alphanumeric characters or '-', "
             "and must start and end with an alphanumeric character"
         )
     return None
@@ -41,7 +42,7 @@ def _rules_error(policy: PolicyBody) -> str | None:
     for index, rule in enumerate(policy.rules):
         error = _rule_error(rule)
         if error:
-            return f"retry policy {_quoted(policy.name)} rule {index}: {error}"
+            return f"retry policy {go_quote(policy.name)} rule {index}: {error}"
     return None
 
 
@@ -58,7 +59,7 @@ def _rule_error(rule: RuleDocument | None) -> str | None:
 
 def _default_error(policy: PolicyBody) -> str | None:
     if policy.default_action is Action.UNSPECIFIED:
-        return f"retry policy {_quoted(policy.name)} must set a default action (Fail or Retry)"
+        return f"retry policy {go_quote(policy.name)} must set a default action (Fail or Retry)"
     return None
 
 
@@ -75,7 +76,7 @@ def _static_error(static: str) -> str | None:
     error = static_syntax_error(static)
     if error:
         return error
-    return None if quantity.parse(static).nanos > 0 else f"static quantity {_quoted(static)} must be positive"
+    return None if quantity.parse(static).nanos > 0 else f"static quantity {go_quote(static)} must be positive"
 
 
 def static_syntax_error(static: str) -> str | None:
@@ -83,7 +84,7 @@ def static_syntax_error(static: str) -> str | None:
     try:
         quantity.parse(static)
     except ValueError as error:
-        return f"invalid static quantity {_quoted(static)}: {error}"
+        return f"invalid static quantity {go_quote(static)}: {error}"
     return None
 
 
@@ -104,10 +105,10 @@ def compile_error(policy: PolicyBody | None) -> str | None:
         if error:
             return f"rule {index}: {error}"
     if not policy.name:
-        return f"policy {_quoted(policy.name)}: policy name must not be empty"
+        return f"policy {go_quote(policy.name)}: policy name must not be empty"
     for index, rule in enumerate(policy.rules):
         if rule is not None and not rule.on_category:
-            return f"policy {_quoted(policy.name)}: rule {index}: OnCategory must be set"
+            return f"policy {go_quote(policy.name)}: rule {index}: OnCategory must be set"
     return None
 
 
@@ -129,24 +130,3 @@ def _number(value: float) -> str:
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
     return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)  # noqa: PLR2004  Go's %v
-
-
-def _quoted(text: str) -> str:
-    """A text in double quotes, with what can't be printed escaped as Go's %q does."""
-    return '"' + "".join(_escaped(char) for char in text) + '"'
-
-
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ESCAPES["\v"] = "\\v"
-_ONE_BYTE, _TWO_BYTES = 0x80, 0x10000
-
-
-def _escaped(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < _ONE_BYTE:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < _TWO_BYTES else f"\\U{code:08x}"
