@@ -67,10 +67,11 @@ class Deposed(StoreUnavailable):
 class Database:
     """One store, held by one process. Not for use by two threads at once, except for `read`."""
 
-    def __init__(self, opened: Opened, generation: str, epoch: int) -> None:
+    def __init__(self, opened: Opened, generation: str, epoch: int, node_id_label: str) -> None:
         self.generation = generation
         self.epoch = epoch
         self._opened = opened
+        self._node_id_label = node_id_label
         self._fence = (
             update(store)
             .where(store.c.one == 1, store.c.leader_epoch == epoch)
@@ -79,13 +80,16 @@ class Database:
         )
 
     @classmethod
-    def take_over(cls, opened: Opened, *, generation: str, now_ms: int, fresh: bool = False) -> "Database":
+    def take_over(
+        cls, opened: Opened, *, generation: str, now_ms: int, node_id_label: str, fresh: bool = False
+    ) -> "Database":
         """Bring the schema up to date and become the store's leader; every earlier leader is fenced from here on.
 
         Args:
             opened: the engines.
             generation: a random name, used if the store is new.
             now_ms: the wall clock, for display.
+            node_id_label: the label by whose value a retry avoids nodes (`scheduling.nodeIdLabel`).
             fresh: whether the database is known to be empty, so that the schema can be made at once.
         """
         with opened.writer.begin() as connection:
@@ -94,10 +98,10 @@ class Database:
             if row is None:
                 values = {"one": 1, "generation": generation, "leader_epoch": 1, "commits": 0, "created_at_ms": now_ms}
                 connection.execute(insert(store).values(values))
-                return cls(opened, generation, 1)
+                return cls(opened, generation, 1, node_id_label)
             epoch = int(row.leader_epoch) + 1
             connection.execute(update(store).values(leader_epoch=epoch))
-            return cls(opened, row.generation, epoch)
+            return cls(opened, row.generation, epoch, node_id_label)
 
     def execute(self, works: Sequence[Work[T]]) -> tuple[list[Outcome[T]], Changes]:
         """Run works one after another and commit them together; one that raises takes back only its own.
@@ -117,7 +121,7 @@ class Database:
             StoreUnavailable: the database does not answer.
         """
         with _translating(), self._opened.reader.connect() as connection:
-            return work(SqlTransaction(connection))
+            return work(SqlTransaction(connection, self._node_id_label))
 
     def close(self) -> None:
         """Close the connections and give back the lock."""
@@ -130,11 +134,28 @@ class Database:
                 raise Deposed
             changes = Changes()
             alone = len(works) == 1
-            outcomes = [_one(connection, work, changes, alone=alone) for work in works]
+            outcomes = [self._one(connection, work, changes, alone=alone) for work in works]
             if alone and isinstance(outcomes[0], Raised):
                 return outcomes, Changes()
             self._commit(connection, number)
             return outcomes, changes
+
+    def _one(self, connection: Connection, work: Work[T], changes: Changes, *, alone: bool) -> Outcome[T]:
+        """Run one work; a failing one is taken back to where it began, or with the whole transaction if it is alone."""
+        transaction = SqlTransaction(connection, self._node_id_label)
+        savepoint = None if alone else connection.begin_nested()
+        try:
+            value = work(transaction)
+        except Exception as error:  # the contract: whatever a work raises comes out of `transact`
+            if (isinstance(error, DBAPIError) and _unavailable(error)) or isinstance(error, StoreUnavailable):
+                raise
+            if savepoint is not None:
+                savepoint.rollback()
+            return Raised(error)
+        if savepoint is not None:
+            savepoint.commit()
+        changes.add(transaction.changes)
+        return Done(value)
 
     def _commit(self, connection: Connection, number: int) -> None:
         try:
@@ -165,24 +186,6 @@ class Database:
                 if time.monotonic() > deadline_s:
                     raise StoreBrokenError(f"the outcome of a commit can't be found out: {error}") from error
                 time.sleep(ASK_AGAIN_AFTER_S)
-
-
-def _one(connection: Connection, work: Work[T], changes: Changes, *, alone: bool) -> Outcome[T]:
-    """Run one work; a failing one is taken back to where it began, or with the whole transaction if it is alone."""
-    transaction = SqlTransaction(connection)
-    savepoint = None if alone else connection.begin_nested()
-    try:
-        value = work(transaction)
-    except Exception as error:  # the contract: whatever a work raises comes out of `transact`
-        if (isinstance(error, DBAPIError) and _unavailable(error)) or isinstance(error, StoreUnavailable):
-            raise
-        if savepoint is not None:
-            savepoint.rollback()
-        return Raised(error)
-    if savepoint is not None:
-        savepoint.commit()
-    changes.add(transaction.changes)
-    return Done(value)
 
 
 @contextmanager

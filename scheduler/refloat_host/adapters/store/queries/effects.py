@@ -11,6 +11,7 @@ from typing import TypeAlias, assert_never
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from refloat_common.core.ids import ExecutorId
 from refloat_host.adapters.store.queries.rows import (
     Values,
     event_values,
@@ -66,6 +67,10 @@ class Plan:
     events: list[Event] = field(default_factory=list)
     late: list[Values] = field(default_factory=list)
     marks: dict[Key, Values] = field(default_factory=dict)
+
+    def touched_nodes(self) -> dict[ExecutorId, None]:
+        """The executors whose nodes change."""
+        return dict.fromkeys(ExecutorId(name) for name in (*self.wiped_nodes, *(key[0] for key in self.nodes)))
 
 
 def plan_of(effects: Iterable[Effect]) -> Plan:

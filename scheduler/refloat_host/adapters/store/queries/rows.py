@@ -90,6 +90,16 @@ def requirements_of(text: str) -> Requirements:
     return _requirements.decode(text)
 
 
+def record_of(text: str) -> MutationRecord:
+    """What retries have changed, from its stored form."""
+    return _record.decode(text)
+
+
+def texts_of(text: str) -> dict[str, str]:
+    """Labels or annotations, from their stored form."""
+    return _texts.decode(text)
+
+
 def run_values(run: Run) -> Values:
     """A row of `runs`."""
     return {

@@ -18,16 +18,19 @@ from refloat_scheduler.core.model import Job, JobState
 class Changes:
     """What others in this process must hear of once the transaction is committed.
 
-    `streams` are the event streams (queue, job set) that grew; `queued` says that a job may have become leasable.
+    `streams` are the event streams (queue, job set) that grew; `queued` says that a job may have become leasable;
+    `nodes` are the executors whose nodes changed.
     """
 
     streams: dict[tuple[str, str], None] = field(default_factory=dict)
     queued: bool = False
+    nodes: dict[ExecutorId, None] = field(default_factory=dict)
 
     def add(self, other: "Changes") -> None:
         """Take in what another transaction of the same commit changed."""
         self.streams |= other.streams
         self.queued |= other.queued
+        self.nodes |= other.nodes
 
 
 class SqlTransaction:
@@ -36,8 +39,9 @@ class SqlTransaction:
     The host's services reach the other query modules through `connection`.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, node_id_label: str) -> None:
         self.connection = connection
+        self._node_id_label = node_id_label
         self.changes = Changes()
 
     def high_water(self, executor: ExecutorId, journal: JournalId) -> int:
@@ -78,7 +82,7 @@ class SqlTransaction:
 
     def leases(self, run_ids: Sequence[RunId]) -> Sequence[Lease]:
         """The leases of those of these runs that are current, with the pod spec rendered."""
-        return read_leases(self.connection, run_ids)
+        return read_leases(self.connection, run_ids, self._node_id_label)
 
     def apply(self, effects: Sequence[Effect]) -> None:
         """Store these effects, in this order."""
@@ -86,6 +90,7 @@ class SqlTransaction:
         write(self.connection, plan)
         for event in plan.events:
             self.changes.streams[event.queue, event.job_set_id] = None
+        self.changes.nodes |= plan.touched_nodes()
         self.changes.queued |= any(
             change.get("state") == JobState.QUEUED.value or change.get("hold_for_uid") == ""
             for change in plan.jobs.values()
