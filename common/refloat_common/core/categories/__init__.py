@@ -6,7 +6,7 @@ the failure, `explain` also says why the rules before did not match.
 
 from refloat_common.core.categories.classify import classify, decide_category, own_name
 from refloat_common.core.categories.compiled import CompiledCategories, compile_categories
-from refloat_common.core.categories.config import ErrorCategories
+from refloat_common.core.categories.config import ErrorCategories, RulePackFile
 from refloat_common.core.categories.evidence import (
     ContainerError,
     Death,
@@ -44,6 +44,7 @@ __all__ = [
     "Explanation",
     "Facts",
     "Rejection",
+    "RulePackFile",
     "RuleRef",
     "cause_of",
     "check_categories",

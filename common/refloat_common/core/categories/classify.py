@@ -5,9 +5,11 @@ The operator's rules are Armada's (`errorCategories`); what Refloat names itself
 """
 
 from refloat_common.core.categories.compiled import CompiledCategories
+from refloat_common.core.categories.config import Rule
 from refloat_common.core.categories.evidence import REASON_OOM_KILLED, Death, Evidence
 from refloat_common.core.categories.node_loss import disrupted, lost_with_node
 from refloat_common.core.categories.result import NO_FACTS, NOTHING, Classification, Facts
+from refloat_common.core.pods import Pod
 from refloat_common.core.regex import to_bytes
 from refloat_common.core.taxonomy import INTERNAL, Disposition, Internal
 
@@ -27,8 +29,9 @@ def decide_category(compiled: CompiledCategories, evidence: Evidence, facts: Fac
     """The category that a failure is reported with; the one function behind the daemon and `explain`.
 
     A pod that somebody else deleted is `internal/externally-deleted` whatever its containers' exit codes say, for
-    they only show how it was ended; rules on conditions still come first. Otherwise all rules come first, and
-    `internal/node-failure` before the default. Names of Refloat's own are given even without a classifier.
+    they only show how it was ended; rules on the pod's own account (`tells_own_account`) still come first. Otherwise
+    all rules come first, and `internal/node-failure` before the default. Names of Refloat's own are given even
+    without a classifier.
     """
     rank, own = _decide(compiled, evidence, facts)
     if own is not None:
@@ -48,18 +51,30 @@ def own_name(compiled: CompiledCategories, subcategory: Internal) -> Classificat
 
 def _decide(compiled: CompiledCategories, evidence: Evidence, facts: Facts) -> tuple[int, Internal | None]:
     """The deciding rank, or the subcategory that Refloat names the failure itself with."""
-    if was_deleted_by_other(evidence, facts):
-        rank = _rank_by_tables(compiled, evidence, with_exit_codes=False)
-        return rank, Internal.EXTERNALLY_DELETED if rank == compiled.no_rank else None
-    rank = first_rank(compiled, evidence)
-    if rank == compiled.no_rank and lost_with_node(evidence.pod, evidence.deaths):
+    deleted = was_deleted_by_other(evidence, facts)
+    rank = _rank_by_own_account(compiled, evidence) if deleted else first_rank(compiled, evidence)
+    if rank != compiled.no_rank:
+        return rank, None
+    if lost_with_node(evidence.pod, evidence.deaths):
         return rank, Internal.NODE_FAILURE
-    return rank, None
+    return rank, Internal.EXTERNALLY_DELETED if deleted else None
 
 
 def was_deleted_by_other(evidence: Evidence, facts: Facts) -> bool:
     """Whether the deletion, and not the node or the cluster, ended the pod."""
     return facts.deleted_by_other and not disrupted(evidence.pod, evidence.deaths)
+
+
+def tells_own_account(rule: Rule, pod: Pod) -> bool:
+    """Whether a rule is on the pod's own account of its end: on conditions, or on the text of the kubelet's reason."""
+    return bool(rule.on_conditions) or (rule.on_pod_error is not None and bool(pod.status.reason))
+
+
+def _rank_by_own_account(compiled: CompiledCategories, evidence: Evidence) -> int:
+    best = _rank_by_tables(compiled, evidence, with_exit_codes=False)
+    if compiled.text is not None and evidence.pod.status.reason:
+        best = min(best, compiled.text.first(to_bytes(evidence.text)))
+    return best
 
 
 def first_rank(compiled: CompiledCategories, evidence: Evidence) -> int:

@@ -6,7 +6,7 @@ The models say which keys there are and which type each has. Whether the block m
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from refloat_common.core.settings import FileModel, Flag, Whole
 
@@ -68,3 +68,17 @@ class ErrorCategories(FileModel):
     default_category: str = ""
     default_subcategory: str = ""
     categories: tuple[Category, ...] = ()
+
+
+class _Application(FileModel):
+    model_config = ConfigDict(extra="ignore")
+
+    error_categories: ErrorCategories = ErrorCategories()
+
+
+class RulePackFile(FileModel):
+    """A file of which only `application.errorCategories` is read: a rule pack, or a whole executor's file."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    application: _Application = _Application()

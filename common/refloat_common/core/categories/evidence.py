@@ -62,14 +62,16 @@ def failure_of(pod: Pod, events: Sequence[Event] | None = None, message: str | N
 
     Args:
         pod: The pod as last seen.
-        events: Its events, if they could be had.
+        events: Its events, if they could be had. Those of an earlier pod of this name are left out.
         message: A text of the executor's own about the pod (why it cannot start, for example), instead of what the
             platform wrote into the pod.
     """
     deaths = _deaths(pod)
     if message is None:
         message = pod.status.message or "".join(map(_platform_line, deaths))
-    return Evidence(pod, deaths, message, events or ())
+    uid = pod.metadata.uid
+    own = [event for event in events or () if event.involved_object.uid in {"", uid}] if uid else events or ()
+    return Evidence(pod, deaths, message, own)
 
 
 def failed_reason(pod: Pod) -> str:

@@ -6,7 +6,7 @@ property test holds the two against each other.
 
 from collections.abc import Sequence
 
-from refloat_common.core.categories.classify import decide_category, was_deleted_by_other
+from refloat_common.core.categories.classify import decide_category, tells_own_account, was_deleted_by_other
 from refloat_common.core.categories.compiled import CompiledCategories, RankedRule
 from refloat_common.core.categories.config import EventMatcher, ExitCodeMatcher
 from refloat_common.core.categories.evidence import REASON_OOM_KILLED, Death, Evidence
@@ -24,8 +24,8 @@ def explain(compiled: CompiledCategories, evidence: Evidence, facts: Facts = NO_
     rejected = []
     for ranked in compiled.rules[:deciding]:
         why = why_not(ranked, evidence)
-        if why is None and deleted and not ranked.rule.on_conditions:
-            why = "it matches, but somebody else deleted the pod, and then only conditions count"
+        if why is None and deleted and not tells_own_account(ranked.rule, evidence.pod):
+            why = "it matches, but somebody else deleted the pod, which explains that"
         if why is not None:
             rejected.append(Rejection(ranked.ref.category, ranked.ref.index, why))
     return Explanation(answer, tuple(rejected))

@@ -19,6 +19,14 @@ _NODE_REASONS = frozenset({
 })  # fmt: skip
 
 
+_DELETING_REASONS = frozenset({"EvictionByEvictionAPI", "PreemptionByScheduler", "DeletionByTaintManager"})
+"""Reasons of DisruptionTarget that announce a deletion. Where none follows, the announcement came to nothing."""
+
+
+_LONGEST_GRACE_S = 10 * 365 * 86_400
+_YEARS = (1900, 9000)
+
+
 def lost_with_node(pod: Pod, deaths: Sequence[Death]) -> bool:
     """Whether the pod failed through no doing of its own: node shut down or lost, drained, tainted, or preempted.
 
@@ -35,6 +43,8 @@ def disrupted(pod: Pod, deaths: Sequence[Death]) -> bool:
     """Whether DisruptionTarget was true before any container failed. Unknown times count as "before"."""
     for condition in pod.status.conditions or ():
         if condition.type == "DisruptionTarget" and condition.status == "True":
+            if condition.reason in _DELETING_REASONS and pod.metadata.deletion_timestamp is None:
+                return False
             return not _any_before(deaths, _instant(condition.last_transition_time))
     return False
 
@@ -44,8 +54,8 @@ def deleted_before_end(pod: Pod, deaths: Sequence[Death]) -> bool:
     deletion = _instant(pod.metadata.deletion_timestamp)
     if deletion is None:
         return False
-    grace = timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
-    return not _any_before(deaths, deletion - grace)
+    grace_s = min(max(pod.metadata.deletion_grace_period_seconds or 0, 0), _LONGEST_GRACE_S)
+    return not _any_before(deaths, deletion - timedelta(seconds=grace_s))
 
 
 def _any_before(deaths: Sequence[Death], instant: datetime | None) -> bool:
@@ -63,4 +73,5 @@ def _instant(text: str | None) -> datetime | None:
         instant = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    # Years at the ends of the calendar would overflow when a grace period is taken off.
+    return instant.replace(tzinfo=instant.tzinfo or UTC) if _YEARS[0] < instant.year < _YEARS[1] else None
