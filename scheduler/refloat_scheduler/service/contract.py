@@ -81,6 +81,13 @@ class Transaction(Protocol):
         most 500. A run that has ended between two pages is simply not there any more.
         """
 
+    def held_jobs(self, executor: ExecutorId, after: JobId, limit: int) -> Sequence[Job]:
+        """One page of the queued jobs with a hold whose latest run was on this executor, in order of job id.
+
+        Asked for when the executor is given up: nobody is left who could say that the old pod is gone. Pages as in
+        `active_jobs`.
+        """
+
     def active_counts(self) -> Mapping[ExecutorId, int]:
         """How many current runs each executor has; executors without any may be left out."""
 
