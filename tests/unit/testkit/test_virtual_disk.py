@@ -5,7 +5,7 @@ import sqlite3
 import anyio
 import pytest
 
-from testkit.virtual.disk import SimDisk
+from testkit.world.disk import SimDisk
 from testkit.virtual.run import World, run_virtual
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from testkit.virtual.network import SimNetwork, Weather
+from testkit.world.network import SimNetwork, Weather
 from testkit.virtual.run import World, run_virtual
 
 MESSAGES = 200
