@@ -141,6 +141,8 @@ class Machine:
             # A volume's own use is measured once a minute by default; the tests wait for an eviction.
             "volumeStatsAggPeriod": "2s",
             "nodeStatusUpdateFrequency": "4s",
+            # Renewed each quarter of it; after six renewals that do not come the node is called lost.
+            "nodeLeaseDurationSeconds": 8,
             # Nobody answers there; without it each pod would get a warning that real clusters do not show.
             "clusterDNS": ["10.0.0.10"],
             "clusterDomain": "cluster.local",

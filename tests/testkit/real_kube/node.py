@@ -83,6 +83,6 @@ class RealNode:
             f"--service-account-private-key-file={self.api.folder}/sa.key",
             f"--root-ca-file={self.api.ca_file}",
             "--node-monitor-period=1s",
-            "--node-monitor-grace-period=20s",
+            "--node-monitor-grace-period=12s",
         ]
         return Daemon("kube-controller-manager", arguments, self.api.folder)
