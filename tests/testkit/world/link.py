@@ -7,8 +7,8 @@ both, so a frame for a connection that is no more is not taken. Who speaks is th
 from refloat_common.adapters.zmq_link.inbox import Inbox
 from refloat_common.core.link.frames import Channel
 from refloat_common.core.link.transport import Arrival
-from testkit.world.network import Frames, SimNetwork
 from testkit.virtual.process import current_process
+from testkit.world.network import Frames, SimNetwork
 
 
 def _address(owner: str, channel: Channel) -> str:

@@ -4,9 +4,9 @@ import anyio
 
 from refloat_common.core.link.frames import Channel
 from refloat_common.core.link.transport import Arrival, ClientTransport, ServerTransport
+from testkit.virtual.run import World, run_virtual
 from testkit.world.link import SimClientTransport, SimServerTransport
 from testkit.world.network import SimNetwork
-from testkit.virtual.run import World, run_virtual
 
 
 def test_frames_go_both_ways_and_name_their_speaker() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from testkit.world.network import SimNetwork, Weather
 from testkit.virtual.run import World, run_virtual
+from testkit.world.network import SimNetwork, Weather
 
 MESSAGES = 200
 

@@ -5,8 +5,8 @@ import sqlite3
 import anyio
 import pytest
 
-from testkit.world.disk import SimDisk
 from testkit.virtual.run import World, run_virtual
+from testkit.world.disk import SimDisk
 
 
 def test_what_was_committed_survives_a_kill_and_an_open_transaction_does_not() -> None:
