@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from refloat_common.adapters.zmq_link.keys import KeyFileError, make_pair
@@ -28,10 +27,3 @@ def run(arguments: argparse.Namespace) -> int:
     print("an executor's public key is listed in the scheduler's file of executor keys:")
     print(f'executors:\n  {arguments.name}:\n    - "{public}"')
     return 0
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command with these arguments; its exit code."""
-    parser = argparse.ArgumentParser(prog="refloat keys new", description=__doc__.partition(": ")[2])
-    add_arguments(parser)
-    return run(parser.parse_args(list(arguments)))

@@ -1,9 +1,10 @@
-"""The command `refloat`: finds the part that was asked for, loads that part alone, and hands it the arguments.
+"""The command `refloat`: finds the part that was asked for, loads that part alone, and runs it.
 
 Exit codes of every command: 0 fine, 1 a finding or a refused request, 2 wrong usage. With `--output json` standard
 output holds JSON alone; progress and complaints go to standard error.
 """
 
+import argparse
 import difflib
 import importlib
 import sys
@@ -17,7 +18,10 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: the module whose `main(arguments)` runs it, the extra that it needs, and its line in the help."""
+    """One command: its module, the extra that it needs, and its line in the help.
+
+    The module has `add_arguments(parser)`, and `run(arguments)` that returns the exit code.
+    """
 
     module: str
     extra: str
@@ -46,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the process's exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in {"-h", "--help"}:
-        sys.stdout.write(usage())
+        (sys.stdout if words else sys.stderr).write(usage())
         return 0 if words else EXIT_USAGE
     if words == ["--version"]:
         sys.stdout.write(f"refloat {_version()}\n")
@@ -77,9 +81,11 @@ def _run(name: tuple[str, ...], arguments: list[str]) -> int:
         remedy = f"pip install 'refloat[{command.extra}]'"
         sys.stderr.write(f"refloat {' '.join(name)}: needs {error.name}, which is not installed: {remedy}\n")
         return EXIT_REFUSED
-    run: Callable[[list[str]], int] = module.main
+    parser = argparse.ArgumentParser(prog=f"refloat {' '.join(name)}", description=command.summary, allow_abbrev=False)
+    module.add_arguments(parser)
+    run: Callable[[argparse.Namespace], int] = module.run
     try:
-        return run(arguments)
+        return run(parser.parse_args(arguments))
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
 

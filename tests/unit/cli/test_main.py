@@ -1,8 +1,10 @@
 """The command finds its parts, loads no other, and says in one line what is wrong."""
 
+import argparse
 import subprocess
 import sys
 import types
+from collections.abc import Callable
 
 import pytest
 
@@ -18,7 +20,8 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_no_argument_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
-    assert capsys.readouterr().out == usage()
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", usage())
 
 
 @pytest.mark.parametrize(
@@ -55,36 +58,51 @@ def test_a_missing_module_of_our_own_is_our_own_bug(monkeypatch: pytest.MonkeyPa
         main(["demo"])
 
 
-def test_arguments_reach_the_part_and_its_answer_is_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def _part(monkeypatch: pytest.MonkeyPatch, run: Callable[[argparse.Namespace], int]) -> None:
+    """Let `refloat demo` be a part with one option."""
     part = types.ModuleType("part")
-    vars(part)["main"] = lambda arguments: 1 if arguments == ["--seed", "7"] else 99
+    vars(part).update(add_arguments=lambda parser: parser.add_argument("--seed", type=int), run=run)
     monkeypatch.setitem(sys.modules, "refloat_cli.part", part)
-    monkeypatch.setitem(COMMANDS, ("demo",), Command("refloat_cli.part", "", ""))
+    monkeypatch.setitem(COMMANDS, ("demo",), Command("refloat_cli.part", "", "a part"))
+
+
+def test_arguments_reach_the_part_and_its_answer_is_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    _part(monkeypatch, lambda arguments: 1 if arguments.seed == 7 else 99)
     assert main(["demo", "--seed", "7"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "code"), [(["demo", "--sed", "7"], 2), (["demo", "--seed", "x"], 2), (["demo", "-h"], 0)]
+)
+def test_the_arguments_of_a_part_are_checked_by_its_parser(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int
+) -> None:
+    _part(monkeypatch, lambda _: 99)
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == code
+    captured = capsys.readouterr()
+    assert "usage: refloat demo " in (captured.err if code else captured.out)
+
+
 def test_an_interrupted_part_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: list[str]) -> int:
+    def interrupted(_: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
-    part = types.ModuleType("part")
-    vars(part)["main"] = interrupted
-    monkeypatch.setitem(sys.modules, "refloat_cli.part", part)
-    monkeypatch.setitem(COMMANDS, ("demo",), Command("refloat_cli.part", "", ""))
+    _part(monkeypatch, interrupted)
     assert main(["demo"]) == 130
 
 
-def test_every_command_loads_and_has_a_main() -> None:
-    code = "import importlib\n" + "\n".join(
-        f"assert callable(importlib.import_module({command.module!r}).main)" for command in COMMANDS.values()
-    )
+def test_every_command_loads_and_can_be_run() -> None:
+    load = "m = importlib.import_module({!r})\nm.add_arguments(argparse.ArgumentParser())\nassert callable(m.run)"
+    code = "\n".join(["import argparse, importlib", *(load.format(command.module) for command in COMMANDS.values())])
     subprocess.run([sys.executable, "-c", code], check=True, timeout=15)
 
 
 def test_the_command_itself_loads_no_part() -> None:
     code = (
         "import sys, refloat_cli.main\n"
-        "heavy = {'zmq', 'pydantic', 'msgspec', 'anyio', 'asyncio', 'argparse', 'rich', 'yaml', 'sqlalchemy'}\n"
+        "heavy = {'zmq', 'pydantic', 'msgspec', 'anyio', 'asyncio', 'rich', 'yaml', 'sqlalchemy'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=15)
