@@ -98,6 +98,7 @@ class _Working:
 
     slots: dict[ExecutorId, int]
     fits: Fits
+    limit: int
     assignments: list[Assignment] = field(default_factory=list)
     passed: int = 0
 
@@ -114,18 +115,19 @@ class _Working:
 
     @property
     def room(self) -> bool:
-        return any(free > 0 for free in self.slots.values())
+        return len(self.assignments) < self.limit and any(free > 0 for free in self.slots.values())
 
 
-def assign(lines: Sequence[Line], slots: Mapping[ExecutorId, int], fits: Fits) -> Step:
+def assign(lines: Sequence[Line], slots: Mapping[ExecutorId, int], fits: Fits, limit: int) -> Step:
     """Work off the heads of the lines, fairly, until slots or heads run out.
 
     Args:
         lines: each queue once; cordoned queues are left out by the caller.
         slots: how many more runs each executor takes; those that may not lease are left out by the caller.
         fits: the static-fit probe.
+        limit: how many jobs go at most, whatever room there is.
     """
-    working = _Working(dict(sorted(slots.items())), fits)
+    working = _Working(dict(sorted(slots.items())), fits, limit)
     turns = {line.queue: _Turn(line) for line in lines}
     ranking = [turn.rank for turn in turns.values()]
     heapq.heapify(ranking)

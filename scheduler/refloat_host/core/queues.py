@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from refloat_common.core.jsontypes import JsonObject
 from refloat_host.core.errors import InvalidFieldError
 
 SUBJECT_KINDS: Final = ("User", "Group")
@@ -32,6 +31,14 @@ class Permission:
     verbs: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Fractions:
+    """Shares of a pool that a priority class may use: in every pool, and pool by pool. Kept for the API only."""
+
+    maximum_resource_fraction: Mapping[str, float] = field(default_factory=dict)
+    maximum_resource_fraction_by_pool: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """A queue. `retry_policies` are in order of precedence; only the first is evaluated (specification)."""
@@ -44,7 +51,7 @@ class Queue:
     labels: Mapping[str, str] = field(default_factory=dict)
     cordoned: bool = False
     resource_limits: Mapping[str, float] = field(default_factory=dict)
-    resource_limits_by_priority_class_name: JsonObject = field(default_factory=dict)
+    resource_limits_by_priority_class_name: Mapping[str, Fractions] = field(default_factory=dict)
     retry_policies: tuple[str, ...] = ()
 
 

@@ -61,6 +61,7 @@ _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 
 _QUEUED = text("state = 'queued'")
 _LEASED = text("state = 'leased'")
+_HELD = text("state = 'queued' AND hold_for_uid <> ''")
 _ACTIVE_RUN = text("state IN ('leased', 'pending', 'running')")
 
 store = Table(
@@ -131,6 +132,7 @@ jobs = Table(
         sqlite_where=_QUEUED,
         postgresql_where=_QUEUED,
     ),
+    Index("ix_jobs_held", "job_id", sqlite_where=_HELD, postgresql_where=_HELD),
     Index("ix_jobs_leased", "queue", sqlite_where=_LEASED, postgresql_where=_LEASED),
 )
 """What changes in a job's life, and what leasing sorts by."""

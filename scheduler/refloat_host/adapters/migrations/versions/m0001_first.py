@@ -12,6 +12,7 @@ NAME = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 QUEUED = sa.text("state = 'queued'")
 LEASED = sa.text("state = 'leased'")
+HELD = sa.text("state = 'queued' AND hold_for_uid <> ''")
 ACTIVE_RUN = sa.text("state IN ('leased', 'pending', 'running')")
 
 
@@ -86,6 +87,7 @@ def _jobs() -> None:
         sa.Column("record", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("job_id", name="pk_jobs"),
     )
+    op.create_index("ix_jobs_held", "jobs", ["job_id"], sqlite_where=HELD, postgresql_where=HELD)
     op.create_index("ix_jobs_leased", "jobs", ["queue"], sqlite_where=LEASED, postgresql_where=LEASED)
     op.create_index("ix_jobs_queue_job_set", "jobs", ["queue", "job_set", "job_id"])
     op.create_index(

@@ -35,6 +35,9 @@ MAX_PARAMETERS = 10_000
 ACTIVE = text("runs.state IN ('leased', 'pending', 'running')")
 """Written exactly like the condition of the index `ix_runs_active`, or SQLite would not use it."""
 
+HELD = text("jobs.state = 'queued' AND jobs.hold_for_uid <> ''")
+"""As the condition of the index `ix_jobs_held`."""
+
 JOB_COLUMNS = (*jobs.columns, *[column for column in job_specs.columns if column.name not in ("job_id", "pod_spec")])
 _WHOLE_JOB = select(*JOB_COLUMNS).join_from(jobs, job_specs)
 
@@ -89,6 +92,18 @@ def active_jobs(connection: Connection, executor: ExecutorId, after: RunId, limi
         _WHOLE_JOB.join(runs, runs.c.job_id == jobs.c.job_id)
         .where(runs.c.executor == executor, ACTIVE, runs.c.run_id > after, jobs.c.state == JobState.LEASED.value)
         .order_by(runs.c.run_id)
+        .limit(limit)
+    )
+    return list(_with_runs(connection, connection.execute(query).all()).values())
+
+
+def held_jobs(connection: Connection, executor: ExecutorId, after: JobId, limit: int) -> list[Job]:
+    """One page of the queued jobs that wait for an old pod of an executor to be gone, in order of job id."""
+    latest = select(func.max(runs.c.ordinal)).where(runs.c.job_id == jobs.c.job_id).scalar_subquery()
+    query = (
+        _WHOLE_JOB.join(runs, runs.c.job_id == jobs.c.job_id)
+        .where(HELD, jobs.c.job_id > after, runs.c.ordinal == latest, runs.c.executor == executor)
+        .order_by(jobs.c.job_id)
         .limit(limit)
     )
     return list(_with_runs(connection, connection.execute(query).all()).values())

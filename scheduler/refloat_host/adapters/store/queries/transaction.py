@@ -72,6 +72,10 @@ class SqlTransaction:
         """One page of the jobs whose current run is on this executor, in order of that run's id."""
         return reading.active_jobs(self.connection, executor, after, limit)
 
+    def held_jobs(self, executor: ExecutorId, after: JobId, limit: int) -> Sequence[Job]:
+        """One page of the queued jobs with a hold whose latest run was on this executor, in order of job id."""
+        return reading.held_jobs(self.connection, executor, after, limit)
+
     def active_counts(self) -> Mapping[ExecutorId, int]:
         """How many current runs each executor has; executors without any are left out."""
         return reading.active_counts(self.connection)

@@ -53,6 +53,14 @@ def lines(connection: Connection) -> list[Line]:
     ]
 
 
+def any_waiting(connection: Connection) -> bool:
+    """Whether some queue that is not cordoned has a job that may be leased."""
+    query = select(queues.c.name).where(
+        queues.c.cordoned.is_(False), exists().where(jobs.c.queue == queues.c.name, _FREE)
+    )
+    return connection.execute(query.limit(1)).first() is not None
+
+
 def heads(connection: Connection, after: Mapping[str, Place], limit: int) -> dict[str, tuple[Waiting, ...]]:
     """For each queue, the next jobs behind a place, at most `limit`; fewer mean that there are no more."""
     found: dict[str, list[Waiting]] = {queue: [] for queue in after}

@@ -1,0 +1,58 @@
+"""Jobs as users see them: stored, found again, given another priority."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select, tuple_, update
+
+from refloat_common.core.ids import JobId
+from refloat_host.adapters.store.queries.effects import append
+from refloat_host.adapters.store.queries.reading import pages, read_jobs
+from refloat_host.adapters.store.queries.rows import Values, job_values, spec_values
+from refloat_host.adapters.store.queries.waiting import LEASED, QUEUED
+from refloat_host.adapters.store.tables import client_ids, job_specs, jobs
+from refloat_scheduler.core.model import Job
+
+
+def add_jobs(connection: Connection, new: Sequence[tuple[Job, str, str]]) -> None:
+    """Store new jobs, each with its pod spec's text and its client's id for it (empty: none)."""
+    append(connection, jobs, [job_values(job) for job, _, _ in new])
+    append(connection, job_specs, [spec_values(job, spec) for job, spec, _ in new])
+    named: list[Values] = [
+        {"queue": job.queue, "client_id": client_id, "job_id": job.job_id} for job, _, client_id in new if client_id
+    ]
+    append(connection, client_ids, named)
+
+
+def jobs_of_clients(connection: Connection, queue: str, ids: Sequence[str]) -> dict[str, JobId]:
+    """For each client's id that is known in a queue, the job it stands for."""
+    found: dict[str, JobId] = {}
+    for page in pages(sorted(set(ids))):
+        query = select(client_ids).where(client_ids.c.queue == queue, client_ids.c.client_id.in_(page))
+        found |= {row.client_id: JobId(row.job_id) for row in connection.execute(query)}
+    return found
+
+
+def set_priority(connection: Connection, job_ids: Sequence[JobId], priority: int) -> None:
+    """Give jobs another priority."""
+    for page in pages(list(job_ids)):
+        connection.execute(update(jobs).where(jobs.c.job_id.in_(page)).values(priority=priority))
+
+
+def unfinished_in_set(connection: Connection, queue: str, job_set: str) -> list[JobId]:
+    """All of a job set's jobs that are not over, found through the small indices of unfinished jobs."""
+    found: list[JobId] = []
+    for state in (QUEUED, LEASED):
+        query = select(jobs.c.job_id).where(jobs.c.queue == queue, jobs.c.job_set == job_set, state)
+        found += connection.execute(query.order_by(jobs.c.job_id)).scalars()
+    return found
+
+
+def list_jobs(connection: Connection, queue: str, job_set: str, after: tuple[str, str], limit: int) -> list[Job]:
+    """A page of a queue's jobs in order of job set and id, behind `after`; of one job set where it is not empty."""
+    place = jobs.c.job_set, jobs.c.job_id
+    query = select(jobs.c.job_id).where(jobs.c.queue == queue, tuple_(*place) > after)
+    if job_set:
+        query = query.where(jobs.c.job_set == job_set)
+    ids = connection.execute(query.order_by(*place).limit(limit)).scalars().all()
+    found = read_jobs(connection, list(ids))
+    return [found[job_id] for job_id in ids]
