@@ -49,7 +49,7 @@ class Evidence(msgspec.Struct, frozen=True):
     pod: Pod
     deaths: tuple[Death, ...]
     text: str
-    events: Sequence[Event] = ()
+    events: tuple[Event, ...] = ()
 
 
 def failed(pod: Pod) -> bool:
@@ -70,8 +70,8 @@ def failure_of(pod: Pod, events: Sequence[Event] | None = None, message: str | N
     if message is None:
         message = pod.status.message or "".join(map(_platform_line, deaths))
     uid = pod.metadata.uid
-    own = [event for event in events or () if event.involved_object.uid in {"", uid}] if uid else events or ()
-    return Evidence(pod, deaths, message, own)
+    own = [event for event in events or () if not uid or event.involved_object.uid in {"", uid}]
+    return Evidence(pod, deaths, message, tuple(own))
 
 
 def failed_reason(pod: Pod) -> str:

@@ -22,7 +22,6 @@ _NODE_REASONS = frozenset({
 _DELETING_REASONS = frozenset({"EvictionByEvictionAPI", "PreemptionByScheduler", "DeletionByTaintManager"})
 """Reasons of DisruptionTarget that announce a deletion. Where none follows, the announcement came to nothing."""
 
-
 _LONGEST_GRACE_S = 10 * 365 * 86_400
 _YEARS = (1900, 9000)
 
@@ -50,9 +49,12 @@ def disrupted(pod: Pod, deaths: Sequence[Death]) -> bool:
 
 
 def deleted_before_end(pod: Pod, deaths: Sequence[Death]) -> bool:
-    """Whether the pod's deletion was asked for before, or with, the end of its first failed container."""
+    """Whether the pod's deletion was asked for before, or with, the end of its first failed container.
+
+    A pod that the kubelet gave a reason without running it had ended before anybody could.
+    """
     deletion = _instant(pod.metadata.deletion_timestamp)
-    if deletion is None:
+    if deletion is None or (pod.status.reason and not deaths):
         return False
     grace_s = min(max(pod.metadata.deletion_grace_period_seconds or 0, 0), _LONGEST_GRACE_S)
     return not _any_before(deaths, deletion - timedelta(seconds=grace_s))

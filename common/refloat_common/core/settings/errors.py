@@ -1,7 +1,7 @@
 """Says what is wrong with a setting: where it stands, what it holds, what was expected."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pydantic import ValidationError
 
@@ -38,13 +38,14 @@ def show(value: object) -> str:
     return text if len(text) <= _SHOWN_VALUE_CHARACTERS else f"{text[:_SHOWN_VALUE_CHARACTERS]}…"
 
 
-def first_problem(error: ValidationError, root: str, known_keys: Iterable[str]) -> SettingsError:
-    """The first of pydantic's findings. Unknown keys name the known key that looks most alike, if one does."""
+def first_problem(error: ValidationError, root: str, known_keys: Sequence[str]) -> SettingsError:
+    """The first of pydantic's findings. An unknown key is told which of `known_keys` may have been meant."""
     finding = error.errors(include_url=False, include_context=False)[0]
     path = join_path(root, finding["loc"])
     if finding["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(str(finding["loc"][-1]), list(known_keys), n=1)
-        return SettingsError(path, "unknown key" + (f"; did you mean {near[0]}?" if near else ""))
+        near = difflib.get_close_matches(str(finding["loc"][-1]), known_keys, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known_keys)}"
+        return SettingsError(path, f"unknown key; {advice}")
     if finding["type"] == "missing":
         return SettingsError(path, "is required")
     message = finding["msg"].removeprefix("Value error, ")

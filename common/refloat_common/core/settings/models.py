@@ -1,14 +1,14 @@
 """The base of every model of what a person writes: Armada's key names in any case, unknown keys refused by name."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from refloat_common.core.settings.errors import SettingsError, first_problem
+from refloat_common.core.settings.errors import first_problem
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
@@ -78,21 +78,18 @@ def parse_settings(model: type[M], tree: Mapping[str, object] | None, root: str 
     try:
         return model.model_validate(tree or {})
     except ValidationError as error:
-        raise first_problem(error, root, _all_keys(model)) from None
+        location = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
+        raise first_problem(error, root, _keys_beside(model, location)) from None
 
 
-def _all_keys(model: type[BaseModel]) -> list[str]:
-    """Every key anywhere under `model`, in order of appearance, for guesses at a misspelt one."""
-    keys: dict[str, None] = {}
-    waiting, seen = [model], {model}
-    while waiting:
-        current = waiting.pop()
-        keys.update(dict.fromkeys(key_spelling(current).values()))
-        for field in current.model_fields.values():
-            nested = [found for found in models_in(field.annotation) if found not in seen]
-            waiting.extend(nested)
-            seen.update(nested)
-    return list(keys)
+def _keys_beside(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """The keys that could have stood where the last step of `location` stands."""
+    current = model
+    for step in location[:-1]:
+        fields = {field.alias or name: field for name, field in current.model_fields.items()}
+        if step in fields:
+            current = next(models_in(fields[str(step)].annotation), current)
+    return sorted(key_spelling(current).values())
 
 
 def models_in(annotation: object, *, inside_lists: bool = True) -> Iterator[type[BaseModel]]:
@@ -105,6 +102,3 @@ def models_in(annotation: object, *, inside_lists: bool = True) -> Iterator[type
     elif inside_lists or get_origin(annotation) in {Union, UnionType}:
         for part in get_args(annotation):
             yield from models_in(part, inside_lists=inside_lists)
-
-
-__all__ = ["FileModel", "Flag", "SettingsError", "Whole", "key_spelling", "models_in", "parse_settings"]
