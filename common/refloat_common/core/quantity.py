@@ -6,6 +6,7 @@ is rounded away from zero, the kind of suffix is kept, and the canonical text ha
 that allows it.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -25,6 +26,7 @@ _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {exponent: suffix for suffix, exponent in _BINARY.items()} | {0: ""}
 _EXPONENT = re.compile(r"[eE](?P<digits>[+-]?[0-9]+)")
 _SMALL = 1024
+_EXACT_DOUBLE = 1 << 53
 
 
 class Format(Enum):
@@ -71,14 +73,20 @@ class Quantity:
         return -(-self.nanos // NANO)
 
     def times_up(self, factor: float) -> "Quantity":
-        """The product in whole units, rounded up; the factor counts as the decimal number it is written as."""
+        """The product in whole units, rounded up."""
+        product = _small_product(self.units, factor)
+        if product is not None:
+            return from_units(math.ceil(product), self.format)
         numerator, denominator = _ratio(factor)
-        return Quantity(-(-self.units * numerator // denominator) * NANO, self.format)
+        return from_units(-(-self.units * numerator // denominator), self.format)
 
     def times_down(self, factor: float) -> "Quantity":
         """The product in whole units, rounded down."""
+        product = _small_product(self.units, factor)
+        if product is not None:
+            return from_units(math.floor(product), self.format)
         numerator, denominator = _ratio(factor)
-        return Quantity(self.units * numerator // denominator * NANO, self.format)
+        return from_units(self.units * numerator // denominator, self.format)
 
 
 def from_units(units: int, format_: Format = Format.DECIMAL_SI) -> Quantity:
@@ -120,6 +128,12 @@ def _suffix(suffix: str) -> tuple[int, int, Format]:
     if match is None or abs(int(match["digits"])) > MAX_EXPONENT:
         raise QuantitySuffixError
     return 1, int(match["digits"]), Format.DECIMAL_EXPONENT
+
+
+def _small_product(units: int, factor: float) -> float | None:
+    """The product in double precision, where that is what Armada's arithmetic gives, to the byte; None beyond it."""
+    product = units * factor if abs(units) < _EXACT_DOUBLE else math.inf
+    return product if abs(product) < _EXACT_DOUBLE else None
 
 
 @lru_cache(maxsize=1024)

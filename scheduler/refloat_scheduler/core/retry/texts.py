@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from refloat_common.core.taxonomy import INTERNAL, Internal
+from refloat_common.core.taxonomy import INTERNAL, Cause, Internal
 from refloat_scheduler.core.model import ErrorKind, RunError
 
 NO_UNTRIED_NODE = "retry granted, but no untried node fits the job"
@@ -60,8 +60,15 @@ def _with_final(text: str, error: RunError) -> str:
     return "\n".join([f"{text}\n\nFinal run error:", *lines]) if lines else text
 
 
-_SILENT = frozenset({ErrorKind.KUBERNETES_ERROR, ErrorKind.CONTAINER_ERROR, ErrorKind.EXECUTOR_ERROR})
-"""Kinds of which Armada's event converter knows nothing: their events carry no reason."""
+_SILENT = frozenset(
+    {
+        ErrorKind.POD_LEASE_RETURNED,
+        ErrorKind.KUBERNETES_ERROR,
+        ErrorKind.CONTAINER_ERROR,
+        ErrorKind.EXECUTOR_ERROR,
+    },
+)
+"""Kinds of which Armada's converter to failed events knows nothing: such an event carries no reason."""
 
 
 def public_reason(error: RunError) -> str:
@@ -69,3 +76,8 @@ def public_reason(error: RunError) -> str:
     if error.kind is ErrorKind.LEASE_EXPIRED:
         return "Lease expired"
     return "" if error.kind in _SILENT else error.message
+
+
+def public_cause(error: RunError) -> str:
+    """The `cause` of the public failed event for this error."""
+    return Cause.REJECTED if error.kind is ErrorKind.JOB_REJECTED else error.cause

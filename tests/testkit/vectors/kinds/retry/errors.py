@@ -23,6 +23,12 @@ def rows(value: JsonValue) -> Sequence[JsonObject]:
     return [obj(item) for item in value or ()]
 
 
+def texts(value: JsonValue) -> tuple[str, ...]:
+    """A list of strings; empty for null."""
+    assert value is None or (isinstance(value, Sequence) and not isinstance(value, str))
+    return tuple(text(item) for item in value or ())
+
+
 def text(value: JsonValue) -> str:
     """A string; empty for null."""
     assert value is None or isinstance(value, str)
@@ -48,7 +54,7 @@ def run_error(error: JsonObject) -> RunError:
         category=text(error.get("category")),
         subcategory=text(error.get("subcategory")),
         message=text(pod.get("message")) or text(error.get("message")),
-        cause=_public_cause(text(pod.get("cause"))),
+        cause=public_cause(text(pod.get("cause"))),
         cluster=text(pod.get("clusterId")),
         node=text(pod.get("nodeName")),
         pod=text(pod.get("podName")),
@@ -58,14 +64,15 @@ def run_error(error: JsonObject) -> RunError:
                 exit_code=whole(c.get("exitCode")),
                 reason=text(c.get("reason")),
                 message=text(c.get("message")),
-                cause=_public_cause(text(c.get("cause"))),
+                cause=public_cause(text(c.get("cause"))),
             )
             for c in rows(pod.get("containerErrors"))
         ),
     )
 
 
-def _public_cause(cause: str) -> str:
+def public_cause(cause: str) -> str:
+    """The name that Armada's events give to a cause of its log; errors without one are plain ones."""
     return _PUBLIC_CAUSES.get(cause, cause) or "Error"
 
 
@@ -84,7 +91,7 @@ def mutation_json(mutation: Mutation) -> JsonValue:
 
 def number(value: float) -> JsonValue:
     """A number as Go's JSON writes it: without a fraction where there is none."""
-    return int(value) if value.is_integer() else value
+    return int(value) if value.is_integer() and value < 1e21 else value
 
 
 def verdict_json(verdict: Verdict) -> JsonObject:
