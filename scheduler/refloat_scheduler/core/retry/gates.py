@@ -127,7 +127,8 @@ def _error_gate(run: Run) -> Gate:
         return Gate.NO_ERROR
     if run.error.kind is ErrorKind.POD_LEASE_RETURNED:
         return Gate.LEASE_RETURNED
-    return Gate.PREEMPTED if run.preempted else Gate.PASSED
+    ended_by_preemption = run.preempted and run.error.kind is not ErrorKind.LEASE_EXPIRED
+    return Gate.PREEMPTED if ended_by_preemption else Gate.PASSED
 
 
 def _missing(job: Job, name: str) -> Passage:
