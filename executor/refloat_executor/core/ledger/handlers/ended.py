@@ -45,9 +45,8 @@ def keep(entry: Entry, limits: Limits, now_s: float) -> Entry:
 
 def unseen(entry: Entry, _news: PodUnseen, _context: Context) -> Step:
     """Somebody may have removed the kept pod."""
-    if entry.gone:
-        return Step(entry)
-    return _confirm(entry)
+    under_way = entry.doing is Doing.READ and entry.due_s is None
+    return Step(entry) if entry.gone or under_way else _confirm(entry)
 
 
 def kept_read(entry: Entry, news: PodRead, context: Context) -> Step:
