@@ -34,6 +34,6 @@ def url_database(url: str) -> Iterator[Database]:
     database.close()
 
 
-def sqlite_url(folder: Path) -> str:
+def sqlite_url(folder: Path, name: str = "store.db") -> str:
     """The URL of a store in a folder."""
-    return f"sqlite:///{folder / 'store.db'}"
+    return f"sqlite:///{folder / name}"

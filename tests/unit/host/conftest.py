@@ -37,6 +37,15 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.new_database()
 
 
+@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.postgres)])
+def two_store_urls(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """The URLs of two empty stores of one kind."""
+    if request.param == "file":
+        return sqlite_url(tmp_path), sqlite_url(tmp_path, "other.db")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.new_database(), server.new_database()
+
+
 @pytest.fixture(params=["memory", "file", pytest.param("postgres", marks=pytest.mark.postgres)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """An empty store."""

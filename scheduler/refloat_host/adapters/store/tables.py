@@ -48,7 +48,7 @@ class CleanText(TypeDecorator[str]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
         """PostgreSQL would sort by the language of its cluster."""
-        return dialect.type_descriptor(Text(collation="C") if dialect.name == "postgresql" else Text())
+        return Text(collation="C") if dialect.name == "postgresql" else Text()
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Replaces what a database refuses."""

@@ -36,7 +36,7 @@ def _policies_and_queues() -> None:
         sa.Column("leader_epoch", sa.BigInteger(), nullable=False),
         sa.Column("commits", sa.BigInteger(), nullable=False),
         sa.Column("created_at_ms", sa.BigInteger(), nullable=False),
-        sa.CheckConstraint("one = 1", name="ck_store_single"),
+        sa.CheckConstraint("one = 1", name=op.f("ck_store_single")),
         sa.PrimaryKeyConstraint("one", name="pk_store"),
     )
     op.create_table(

@@ -99,7 +99,8 @@ def active_jobs(connection: Connection, executor: ExecutorId, after: RunId, limi
 
 def held_jobs(connection: Connection, executor: ExecutorId, after: JobId, limit: int) -> list[Job]:
     """One page of the queued jobs that wait for an old pod of an executor to be gone, in order of job id."""
-    latest = select(func.max(runs.c.ordinal)).where(runs.c.job_id == jobs.c.job_id).scalar_subquery()
+    history = runs.alias()
+    latest = select(func.max(history.c.ordinal)).where(history.c.job_id == jobs.c.job_id).scalar_subquery()
     query = (
         _WHOLE_JOB.join(runs, runs.c.job_id == jobs.c.job_id)
         .where(HELD, jobs.c.job_id > after, runs.c.ordinal == latest, runs.c.executor == executor)
