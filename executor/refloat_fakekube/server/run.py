@@ -30,7 +30,9 @@ async def running_server(settings: ServerSettings, rng: random.Random) -> AsyncI
     server = ApiServer(settings, SystemClock().now_s, SeededIds(rng))
     admin = Admin(server)
     server.admin = admin.handle
-    runner = web.ServerRunner(web.Server(server.handle, access_log=None), shutdown_timeout=_SHUTDOWN_S)
+    runner = web.ServerRunner(
+        web.Server(server.handle, access_log=None, handler_cancellation=True), shutdown_timeout=_SHUTDOWN_S
+    )
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port, ssl_context=settings.tls)

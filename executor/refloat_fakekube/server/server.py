@@ -160,9 +160,8 @@ class ApiServer:
             stream = Stream(response, asked, shape, watcher)
             lasts_s = timeout_s(call) or settings.watch_timeout_s
             await stream.run(opened, lambda: self.hub.version, settings.bookmark_interval_s, lasts_s)
-        except (ConnectionError, asyncio.CancelledError):
+        except ConnectionError:
             watcher.end("reset")
-            raise
         finally:
             self.hub.leave(table, watcher)
         if watcher.cut in {"reset", "half"} and request.transport is not None:

@@ -1,0 +1,1 @@
+"""Kubelets, a scheduler and controllers as ordinary API clients: they know nothing but the public API."""

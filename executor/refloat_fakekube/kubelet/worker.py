@@ -1,0 +1,142 @@
+"""Carries out what one pod asks of its kubelet, in order, one request after the other, until each is taken."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import assert_never
+
+from refloat_fakekube.core.objects import Json, section, text
+from refloat_fakekube.core.play.effects import Disrupt, Effect, Hold, LoseNode, Record, Remove, WriteStatus
+from refloat_fakekube.core.play.events import about, kubelet_event
+from refloat_fakekube.core.play.player import PodPlay
+from refloat_fakekube.kubelet.client import ApiClient, ApiError
+
+_PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0)
+_NOT_FOUND, _CONFLICT, _INVALID = 404, 409, 422
+_CONFLICTS_MAX = 5
+_EVENT_TRIES = 3
+_CONTROLLER = "taint-eviction-controller"
+
+
+class PodWorker:
+    """One pod: its play, its timer, and the effects that wait to be carried out.
+
+    `alive` says whether the pod's node is alive: on a dead one nothing is written any more.
+    """
+
+    def __init__(self, client: ApiClient, pod: Json, play: PodPlay, *, now_s: Callable[[], float]) -> None:
+        self._client, self._play, self._now_s = client, play, now_s
+        self._identity = about(pod)
+        self.node = text(pod, "spec", "nodeName")
+        namespace, name = text(pod, "metadata", "namespace"), text(pod, "metadata", "name")
+        self._events = f"/api/v1/namespaces/{namespace}/events"
+        self._path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        self._waiting: deque[Effect] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._serial = 0
+        self.record_events = True
+        self.alive: Callable[[], bool] = lambda: True
+        self.lose_node: Callable[[], None] = lambda: None
+        self.limit = asyncio.Semaphore(1)
+
+    def seen(self, pod: Json) -> None:
+        """The watch shows the pod."""
+        if self.alive():
+            self._do(self._play.seen(pod, self._now_s()))
+
+    def wake(self) -> None:
+        """Time has passed, or the node has come back."""
+        if self.alive():
+            self._do(self._play.due(self._now_s()))
+
+    def stop(self) -> None:
+        """The pod is gone, or the kubelet ends."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _do(self, effects: list[Effect]) -> None:
+        self._waiting.extend(effects)
+        if self._waiting and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._work())
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wakes_s = self._play.wakes_s
+        if wakes_s is not None:
+            delay_s = max(0.0, wakes_s - self._now_s())
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self.wake)
+
+    async def _work(self) -> None:
+        while self._waiting and self.alive():
+            effect = self._waiting.popleft()
+            async with self.limit:
+                await self._carry_out(effect)
+
+    async def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case WriteStatus(patch):
+                await self._insist("PATCH", f"{self._path}/status", patch)
+            case Record():
+                await self._record(effect, "kubelet", self.node)
+            case Remove():
+                await self._delete(0)
+            case Disrupt(reason, message):
+                await self._disrupt(reason, message)
+            case Hold(finalizer, seconds):
+                await self._insist("PATCH", self._path, {"metadata": {"finalizers": [finalizer]}})
+                asyncio.get_running_loop().call_later(seconds, self._let_go, finalizer)
+            case LoseNode():
+                self.lose_node()
+            case _:
+                assert_never(effect)
+
+    def _let_go(self, finalizer: str) -> None:
+        patch: Json = {"metadata": {"$deleteFromPrimitiveList/finalizers": [finalizer]}}
+        self._release = asyncio.create_task(self._insist("PATCH", self._path, patch))
+
+    async def _insist(self, method: str, path: str, body: Json) -> None:
+        """Send until it is taken; a pod that is gone or replaced takes nothing any more."""
+        tries = conflicts = 0
+        strategic = "application/strategic-merge-patch+json" if method == "PATCH" else "application/json"
+        while True:
+            try:
+                await self._client.call(method, path, body, content_type=strategic)
+            except ApiError as error:
+                conflicts += error.code == _CONFLICT
+                if error.code in {_NOT_FOUND, _INVALID} or conflicts >= _CONFLICTS_MAX:
+                    return
+                await asyncio.sleep(_PAUSES_S[min(tries, len(_PAUSES_S) - 1)])
+                tries += 1
+            else:
+                return
+
+    async def _record(self, record: Record, component: str, host: str) -> None:
+        if not self.record_events:
+            return
+        involved = {**self._identity, **({"fieldPath": record.path} if record.path else {})}
+        self._serial += 1
+        event = kubelet_event(involved, record, component, host, self._now_s(), self._serial)
+        for pause_s in _PAUSES_S[:_EVENT_TRIES]:
+            try:
+                await self._client.call("POST", self._events, event)
+            except ApiError:
+                await asyncio.sleep(pause_s)
+            else:
+                return
+
+    async def _delete(self, grace_s: int | None) -> None:
+        body: Json = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": self._identity["uid"]}}
+        if grace_s is not None:
+            body["gracePeriodSeconds"] = grace_s
+        await self._insist("DELETE", self._path, body)
+
+    async def _disrupt(self, reason: str, message: str) -> None:
+        condition: Json = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
+        uid: Json = {"uid": section(self._identity).get("uid")}
+        await self._insist("PATCH", f"{self._path}/status", {"metadata": uid, "status": {"conditions": [condition]}})
+        words = f"Marking for deletion Pod {text(self._identity, 'namespace')}/{text(self._identity, 'name')}"
+        await self._record(Record("Normal", "TaintManagerEviction", words), _CONTROLLER, "")
+        await self._delete(None)
