@@ -145,7 +145,7 @@ def test_a_block_that_is_not_enabled_is_not_checked() -> None:
         (
             {"categories": [category("a", exit_in(2**31))]},
             "categories[0].rules[0].onExitCodes.values[0]",
-            "input should be less than or equal to 2147483647, got 2147483648",
+            "must be at most 2147483647, got 2147483648",
         ),
         ({"categories": [{"name": 7}]}, "categories[0].name", "input should be a valid string, got 7"),
         ({"enabled": "yes"}, "enabled", "input should be true or false, got 'yes'"),

@@ -80,6 +80,8 @@ class _Translation:
                 raise UnsupportedPatternError(f"invalid named capture: {name[0]}")
         elif character == ")":
             self._depth -= 1
+            if self._depth < 0:
+                raise UnsupportedPatternError(f"unexpected ): {self._pattern}")
         self._copy(1)
 
     def _open_brackets(self) -> None:
@@ -106,13 +108,19 @@ class _Translation:
             return
         if not self._in_brackets:
             if letter == "Q":
-                end = self._pattern.find("\\E", self._at + 2)
-                self._copy((len(self._pattern) if end < 0 else end + 2) - self._at)
+                self._quoted()
                 return
             if letter == "C":
                 raise UnsupportedPatternError(r"invalid escape sequence: \C")
             self._floats_between_bytes |= letter == "B"
         self._copy(2)
+
+    def _quoted(self) -> None:
+        r"""Copies what stands between `\Q` and `\E`, or the end, where the `\E` is added: more may follow there."""
+        end = self._pattern.find("\\E", self._at + 2)
+        self._copy((len(self._pattern) if end < 0 else end) - self._at)
+        self._pieces.append("\\E")
+        self._at += 2
 
     def _unicode_class(self) -> None:
         found = _UNICODE_CLASS.match(self._pattern, self._at)

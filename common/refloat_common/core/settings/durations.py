@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 _UNIT_US = {"ns": 0.001, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _LONGEST = timedelta(microseconds=(2**63 - 1) / 1000)
 _MAX_TEXT_CHARACTERS = 100
 

@@ -1,10 +1,22 @@
 """Says what is wrong with a setting: where it stands, what it holds, what was expected."""
 
 import difflib
+import re
 from collections.abc import Sequence
+from datetime import timedelta
 
 from pydantic import ValidationError
 
+from refloat_common.core.settings.durations import format_go_duration
+
+_BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_PYTHON_DURATION = re.compile(r"datetime\.timedelta\((.*)\)")
+_PYTHON_PART = re.compile(r"(\w+)=(-?\d+)")
 _SHOWN_VALUE_CHARACTERS = 80
 
 
@@ -40,13 +52,27 @@ def show(value: object) -> str:
 
 def first_problem(error: ValidationError, root: str, known_keys: Sequence[str]) -> SettingsError:
     """The first of pydantic's findings. An unknown key is told which of `known_keys` may have been meant."""
-    finding = error.errors(include_url=False, include_context=False)[0]
+    finding = error.errors(include_url=False)[0]
     path = join_path(root, finding["loc"])
-    if finding["type"] == "extra_forbidden":
+    kind = finding["type"]
+    if kind == "extra_forbidden":
         near = difflib.get_close_matches(str(finding["loc"][-1]), known_keys, n=1)
         advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known_keys)}"
         return SettingsError(path, f"unknown key; {advice}")
-    if finding["type"] == "missing":
+    if kind == "missing":
         return SettingsError(path, "is required")
     message = finding["msg"].removeprefix("Value error, ")
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        message = f"must be {words} {_bound(finding['ctx'][key])}"
     return SettingsError(path, f"{message[:1].lower()}{message[1:]}, got {show(finding['input'])}")
+
+
+def _bound(value: object) -> str:
+    """A bound as people write it. pydantic hands on a bound of a checked duration as Python's text for it."""
+    text = str(value)
+    duration = _PYTHON_DURATION.fullmatch(text)
+    if duration is None:
+        return text
+    parts = {unit: int(number) for unit, number in _PYTHON_PART.findall(duration[1])}
+    return format_go_duration(timedelta(parts.get("days", 0), parts.get("seconds", 0), parts.get("microseconds", 0)))
