@@ -5,6 +5,7 @@ comes in the lease with every change for a retry already in it. What the job's o
 identifies the run.
 """
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -26,6 +27,8 @@ from refloat_common.core.taxonomy import (
 )
 
 _GANG_NODE_LABEL_KEYS = ("ARMADA_GANG_NODE_UNIFORMITY_LABEL_NAME", "ARMADA_GANG_NODE_UNIFORMITY_LABEL_VALUE")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+"""RFC 1123 label, as the API server checks it; here because it becomes a part of a URL."""
 _encoder = msgspec.json.Encoder()
 
 
@@ -44,6 +47,8 @@ def pod_body(lease: Lease, pool: str) -> bytes:
     """
     if not lease.queue or not lease.job_set:
         raise InvalidLeaseError("received invalid job - the queue and the job set must not be empty")
+    if not _NAMESPACE.fullmatch(lease.namespace):
+        raise InvalidLeaseError(f"received invalid job - {lease.namespace!r} is not the name of a namespace")
     spec = _spec(lease)
     environment = _environment(lease)
     for part in ("containers", "initContainers"):
