@@ -18,6 +18,8 @@ from refloat_scheduler.core.model import Job
 
 MAX_JOBS_PER_TRANSACTION = 500
 MAX_JOBS_PER_ANSWER = 500
+NO_JOB = JobId("")
+"""Before every job."""
 
 KillRuns: TypeAlias = Callable[[ExecutorId, Sequence[RunId], str], None]
 """Tells an executor to end runs; `Scheduler.kill` of the plugin."""
@@ -128,9 +130,9 @@ class JobService:
         return found[job_id]
 
     async def list(
-        self, queue: str, job_set: str = "", after: tuple[str, str] = ("", ""), limit: int = MAX_JOBS_PER_ANSWER
+        self, queue: str, job_set: str = "", after: JobId = NO_JOB, limit: int = MAX_JOBS_PER_ANSWER
     ) -> Sequence[Job]:
-        """A page of a queue's jobs in order of job set and id, behind the job set and id in `after`."""
+        """A page of a job set's jobs behind `after`, in order of id; without a job set, of the queue's unfinished."""
         count = min(limit, MAX_JOBS_PER_ANSWER)
         return await self._store.read(lambda tx: jobs.list_jobs(tx.connection, queue, job_set, after, count))
 
@@ -186,7 +188,7 @@ def _carry_out(tx: SqlTransaction, ids: Sequence[JobId], order: Order, ordering:
 
 
 def _all_unfinished(tx: SqlTransaction, selection: Selection) -> Sequence[JobId]:
-    return jobs.unfinished_in_set(tx.connection, selection.queue, selection.job_set)
+    return jobs.unfinished(tx.connection, selection.queue, selection.job_set)
 
 
 def _check_selection(selection: Selection) -> None:

@@ -122,7 +122,7 @@ jobs = Table(
     Column("hold_for_uid", CleanText, nullable=False),
     Column("requirements", Text, nullable=False),
     Column("record", Text, nullable=False),
-    Index("ix_jobs_queue_job_set", "queue", "job_set", "job_id"),
+    Index("ix_jobs_job_set", "job_set", "queue", "job_id"),
     Index(
         "ix_jobs_queued",
         "queue",
@@ -135,7 +135,11 @@ jobs = Table(
     Index("ix_jobs_held", "job_id", sqlite_where=_HELD, postgresql_where=_HELD),
     Index("ix_jobs_leased", "queue", sqlite_where=_LEASED, postgresql_where=_LEASED),
 )
-"""What changes in a job's life, and what leasing sorts by."""
+"""What changes in a job's life, and what leasing sorts by.
+
+No index of all jobs begins with the queue: a planner might prefer it to the small ones of unfinished jobs, and then
+walk through all that a queue ever ran.
+"""
 
 job_specs = Table(
     "job_specs",

@@ -89,7 +89,7 @@ def _jobs() -> None:
     )
     op.create_index("ix_jobs_held", "jobs", ["job_id"], sqlite_where=HELD, postgresql_where=HELD)
     op.create_index("ix_jobs_leased", "jobs", ["queue"], sqlite_where=LEASED, postgresql_where=LEASED)
-    op.create_index("ix_jobs_queue_job_set", "jobs", ["queue", "job_set", "job_id"])
+    op.create_index("ix_jobs_job_set", "jobs", ["job_set", "queue", "job_id"])
     op.create_index(
         "ix_jobs_queued",
         "jobs",

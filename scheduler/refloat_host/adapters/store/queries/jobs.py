@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select, tuple_, update
+from sqlalchemy import Connection, func, select, update
 
 from refloat_common.core.ids import JobId
 from refloat_host.adapters.store.queries.effects import append
@@ -38,21 +38,27 @@ def set_priority(connection: Connection, job_ids: Sequence[JobId], priority: int
         connection.execute(update(jobs).where(jobs.c.job_id.in_(page)).values(priority=priority))
 
 
-def unfinished_in_set(connection: Connection, queue: str, job_set: str) -> list[JobId]:
-    """All of a job set's jobs that are not over, found through the small indices of unfinished jobs."""
+def unfinished(connection: Connection, queue: str, job_set: str = "") -> list[JobId]:
+    """All jobs that are not over, of a queue or of one job set in it, in order of id.
+
+    The job set is compared in a form that no index has: walking through the queue's unfinished jobs is shorter than
+    through everything that a job set ever ran.
+    """
     found: list[JobId] = []
     for state in (QUEUED, LEASED):
-        query = select(jobs.c.job_id).where(jobs.c.queue == queue, jobs.c.job_set == job_set, state)
-        found += connection.execute(query.order_by(jobs.c.job_id)).scalars()
-    return found
+        query = select(jobs.c.job_id).where(jobs.c.queue == queue, state)
+        if job_set:
+            query = query.where(func.coalesce(jobs.c.job_set, "") == job_set)
+        found += connection.execute(query).scalars()
+    return sorted(found)
 
 
-def list_jobs(connection: Connection, queue: str, job_set: str, after: tuple[str, str], limit: int) -> list[Job]:
-    """A page of a queue's jobs in order of job set and id, behind `after`; of one job set where it is not empty."""
-    place = jobs.c.job_set, jobs.c.job_id
-    query = select(jobs.c.job_id).where(jobs.c.queue == queue, tuple_(*place) > after)
+def list_jobs(connection: Connection, queue: str, job_set: str, after: JobId, limit: int) -> list[Job]:
+    """A page of a job set's jobs behind `after`, in order of id; without a job set, of the queue's unfinished jobs."""
     if job_set:
-        query = query.where(jobs.c.job_set == job_set)
-    ids = connection.execute(query.order_by(*place).limit(limit)).scalars().all()
-    found = read_jobs(connection, list(ids))
+        query = select(jobs.c.job_id).where(jobs.c.queue == queue, jobs.c.job_set == job_set, jobs.c.job_id > after)
+        ids = list(connection.execute(query.order_by(jobs.c.job_id).limit(limit)).scalars())
+    else:
+        ids = [job_id for job_id in unfinished(connection, queue) if job_id > after][:limit]
+    found = read_jobs(connection, ids)
     return [found[job_id] for job_id in ids]
