@@ -33,7 +33,7 @@ from refloat_common.core.jsontypes import JsonObject
 from refloat_common.core.messages import Lease, NodeFacts
 from refloat_scheduler.core.effects import Effect, ExecutorRecord
 from refloat_scheduler.core.leases.states import ExecutorState, OperatorAction
-from refloat_scheduler.core.model import Job
+from refloat_scheduler.core.model import Claim, Job
 
 T = TypeVar("T")
 
@@ -87,6 +87,9 @@ class Transaction(Protocol):
         Asked for when the executor is given up: nobody is left who could say that the old pod is gone. Pages as in
         `active_jobs`.
         """
+
+    def claims(self, executor: ExecutorId) -> Sequence[Claim]:
+        """The claims of an executor, in order of run id: a handful after a restore, none else."""
 
     def active_counts(self) -> Mapping[ExecutorId, int]:
         """How many current runs each executor has; executors without any may be left out."""

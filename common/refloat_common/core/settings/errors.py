@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from pydantic import ValidationError
@@ -62,6 +62,9 @@ def first_problem(error: ValidationError, root: str, known_keys: Sequence[str]) 
     if kind == "missing":
         return SettingsError(path, "is required")
     message = finding["msg"].removeprefix("Value error, ")
+    if finding["type"] == "value_error" and isinstance(finding["input"], Mapping):
+        # A rule over several keys of a block names them and their values itself.
+        return SettingsError(path, message)
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
         message = f"must be {words} {_bound(finding['ctx'][key])}"

@@ -7,9 +7,9 @@ nobody else waiting. An expiry changes nothing in the job (specification: *Mutat
 from collections.abc import Sequence
 from dataclasses import replace
 
-from refloat_scheduler.core.effects import HoldReleased
+from refloat_scheduler.core.effects import ClaimDropped, HoldReleased
 from refloat_scheduler.core.events import Event
-from refloat_scheduler.core.model import NO_UID, Job, Run, RunState
+from refloat_scheduler.core.model import NO_UID, Claim, Job, Run, RunState
 from refloat_scheduler.core.reconcile import telling
 from refloat_scheduler.core.reconcile.consequences import after_cancellation, settled, with_run
 from refloat_scheduler.core.reconcile.world import NOTHING_TO_DO, Outcome, Rules
@@ -62,3 +62,8 @@ def release_holds(jobs: Sequence[Job]) -> Outcome:
     held = [job for job in jobs if job.hold_for_uid]
     free = [job.queue for job in held if replace(job, hold_for_uid=NO_UID).leasable]
     return Outcome(tuple(HoldReleased(job.job_id) for job in held), requeued=tuple(free))
+
+
+def drop_claims(claims: Sequence[Claim]) -> Outcome:
+    """Forget what a lost executor claimed: the jobs of those claims may be leased anew."""
+    return Outcome(tuple(ClaimDropped(claim.run_id) for claim in claims))
