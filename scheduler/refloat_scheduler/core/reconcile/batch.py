@@ -7,8 +7,11 @@ another executor) is recorded and acknowledged, and changes nothing (reliability
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from refloat_common.core.ids import JobId, RunId
 from refloat_common.core.messages import Report, ReportKind
+from refloat_common.core.taxonomy import INTERNAL, MAX_NAME_BYTES, Internal
 from refloat_scheduler.core.effects import (
     ClaimDropped,
     Effect,
@@ -44,13 +47,28 @@ def _batch(world: World, batch: Batch, rules: Rules) -> tuple[World, Outcome]:
         return world, NOTHING_TO_DO
     effects: list[Effect] = []
     total = NOTHING_TO_DO
-    for report in batch.reports[have + 1 - batch.first_seq :]:
+    for seq in range(have + 1, last + 1):
+        report, code = usable(batch.reports[seq - batch.first_seq])
         world, outcome = _report(world, batch, report, rules)
         effects.extend(outcome.effects)
-        total = total.then(replace(outcome, effects=()))
+        skipped = ((seq, code),) if code else outcome.skipped
+        total = total.then(replace(outcome, effects=(), skipped=skipped))
     effects.append(HighWaterMoved(batch.executor, batch.journal, last))
     world = replace(world, high_water={**world.high_water, key: last})
     return world, replace(total, effects=tuple(effects))
+
+
+def usable(report: Report) -> tuple[Report, str]:
+    """The report as it can be applied, and a code if that is not how it came: a name beyond what a store holds.
+
+    Such a failure is one all the same, so its run ends as `internal/bad-report`, and what was said is kept as text.
+    """
+    names = (report.category, report.subcategory)
+    if all(len(name.encode(errors="surrogatepass")) <= MAX_NAME_BYTES for name in names):
+        return report, ""
+    message = f"the report named {names[0]!r} / {names[1]!r}: more than {MAX_NAME_BYTES} bytes\n{report.message}"
+    bad = structs.replace(report, category=INTERNAL, subcategory=Internal.BAD_REPORT.value, message=message)
+    return bad, "name-too-long"
 
 
 def _gap(batch: Batch, have: int) -> Outcome:
@@ -65,6 +83,8 @@ def _report(world: World, batch: Batch, report: Report, rules: Rules) -> tuple[W
     if found is None:
         return _unknown_run(world, batch, report, rules)
     job, run = found
+    if report.job != job.job_id:
+        return world, _late(batch, report, rules, "the run belongs to another job")
     if run.executor != batch.executor:
         return world, _late(batch, report, rules, "the run is another executor's")
     if report.kind is ReportKind.GONE:

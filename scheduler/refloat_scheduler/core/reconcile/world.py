@@ -83,13 +83,17 @@ def world_of(jobs: Mapping[JobId, Job], high_water: Mapping[tuple[ExecutorId, Jo
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What news leads to. `requeued` names the queues in which jobs wait anew, `room` the executors that have room."""
+    """What news leads to. `requeued` names the queues in which jobs wait anew, `room` the executors that have room.
+
+    `skipped`: reports that could not be applied as they came (sequence and code); the executor is told, once.
+    """
 
     effects: tuple[Effect, ...] = ()
     notes: tuple[Note, ...] = ()
     samples: tuple[Sample, ...] = ()
     requeued: tuple[str, ...] = ()
     room: tuple[ExecutorId, ...] = ()
+    skipped: tuple[tuple[int, str], ...] = ()
 
     def then(self, later: "Outcome") -> "Outcome":
         """Both, this one first."""
@@ -99,6 +103,7 @@ class Outcome:
             samples=self.samples + later.samples,
             requeued=self.requeued + later.requeued,
             room=self.room + later.room,
+            skipped=self.skipped + later.skipped,
         )
 
 
