@@ -191,7 +191,7 @@ claims = Table(
     metadata,
     Column("run_id", CleanText, primary_key=True),
     Column("job_id", CleanText, nullable=False, index=True),
-    Column("executor", CleanText, nullable=False),
+    Column("executor", CleanText, nullable=False, index=True),
     Column("pod_uid", CleanText, nullable=False),
 )
 """Runs that an executor holds and that this store doesn't know: only after a restore."""

@@ -11,7 +11,7 @@ from refloat_common.core.messages import NodeFacts, TaintFact
 from refloat_host.adapters.store.database import Database, Raised
 from refloat_host.adapters.store.queries.stream import job_set_events
 from refloat_host.adapters.store.queries.transaction import SqlTransaction
-from refloat_host.adapters.store.tables import claims, late_reports, verdicts
+from refloat_host.adapters.store.tables import late_reports, verdicts
 from refloat_scheduler.core.effects import (
     ClaimDropped,
     ClaimStored,
@@ -162,10 +162,11 @@ def test_a_claim_keeps_its_job_from_being_leased_until_it_is_dropped(database: D
     after = read(database, "job-001")
     assert after.claims == (claim,)
     assert not after.leasable
+    assert [each.run_id for each in database.read(lambda tx: tx.claims(EXECUTOR))] == ["c1", "c2"]
     applied(database, [ClaimDropped(RunId("c1"))])
     assert read(database, "job-001").leasable
-    rows = database.read(lambda tx: tx.connection.execute(select(claims.c.run_id)).scalars().all())
-    assert rows == ["c2"]
+    assert [each.run_id for each in database.read(lambda tx: tx.claims(EXECUTOR))] == ["c2"]
+    assert database.read(lambda tx: tx.claims(ExecutorId("west"))) == []
 
 
 def test_a_verdict_is_kept_with_its_explanation_and_never_twice(database: Database) -> None:

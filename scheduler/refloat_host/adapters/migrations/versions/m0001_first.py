@@ -154,6 +154,7 @@ def _runs() -> None:
         sa.Column("pod_uid", NAME, nullable=False),
         sa.PrimaryKeyConstraint("run_id", name="pk_claims"),
     )
+    op.create_index("ix_claims_executor", "claims", ["executor"])
     op.create_index("ix_claims_job_id", "claims", ["job_id"])
     op.create_table(
         "verdicts",

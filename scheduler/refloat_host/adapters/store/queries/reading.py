@@ -110,6 +110,12 @@ def held_jobs(connection: Connection, executor: ExecutorId, after: JobId, limit:
     return list(_with_runs(connection, connection.execute(query).all()).values())
 
 
+def executor_claims(connection: Connection, executor: ExecutorId) -> list[Claim]:
+    """The claims of an executor, in order of run id."""
+    query = select(claims).where(claims.c.executor == executor).order_by(claims.c.run_id)
+    return [claim_of(row) for row in connection.execute(query)]
+
+
 def active_counts(connection: Connection) -> dict[ExecutorId, int]:
     """How many active runs each executor has."""
     query = select(runs.c.executor, func.count()).where(ACTIVE).group_by(runs.c.executor).order_by(runs.c.executor)

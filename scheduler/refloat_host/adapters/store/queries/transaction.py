@@ -11,7 +11,7 @@ from refloat_host.adapters.store.queries import reading
 from refloat_host.adapters.store.queries.effects import plan_of, write
 from refloat_host.adapters.store.queries.leases import read_leases
 from refloat_scheduler.core.effects import Effect, ExecutorRecord
-from refloat_scheduler.core.model import Job, JobState
+from refloat_scheduler.core.model import Claim, Job, JobState
 
 
 @dataclass(slots=True)
@@ -75,6 +75,10 @@ class SqlTransaction:
     def held_jobs(self, executor: ExecutorId, after: JobId, limit: int) -> Sequence[Job]:
         """One page of the queued jobs with a hold whose latest run was on this executor, in order of job id."""
         return reading.held_jobs(self.connection, executor, after, limit)
+
+    def claims(self, executor: ExecutorId) -> Sequence[Claim]:
+        """The claims of an executor, in order of run id."""
+        return reading.executor_claims(self.connection, executor)
 
     def active_counts(self) -> Mapping[ExecutorId, int]:
         """How many current runs each executor has; executors without any are left out."""
