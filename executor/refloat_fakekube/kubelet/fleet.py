@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 
 from refloat_fakekube.core.objects import Json, text
 from refloat_fakekube.core.play.player import PodPlay
@@ -20,10 +21,21 @@ _REGISTER_PAUSE_S = 0.2
 
 
 class Fleet:
-    """Kubelets on their nodes. A dead node's kubelet writes nothing until the node is revived."""
+    """Kubelets on their nodes. A dead node's kubelet writes nothing until the node is revived.
 
-    def __init__(self, client: ApiClient, nodes: list[NodeSpec], settings: KubeletSettings, rng: random.Random) -> None:
-        self._client, self._settings, self._rng = client, settings, rng
+    `now_s` gives seconds since 1970; a simulation gives its own.
+    """
+
+    def __init__(
+        self,
+        client: ApiClient,
+        nodes: list[NodeSpec],
+        settings: KubeletSettings,
+        rng: random.Random,
+        *,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        self._client, self._settings, self._rng, self._now_s = client, settings, rng, now_s
         self.nodes = {node.name: node for node in nodes}
         self.dead: set[str] = set()
         self._workers: dict[str, PodWorker] = {}
@@ -41,8 +53,8 @@ class Fleet:
         self.nodes[node.name] = node
         while True:
             try:
-                await register(self._client, node, time.time())
-                await renew_lease(self._client, node.name, time.time())
+                await register(self._client, node, self._now_s())
+                await renew_lease(self._client, node.name, self._now_s())
             except ApiError:
                 await asyncio.sleep(_REGISTER_PAUSE_S)
             else:
@@ -79,7 +91,7 @@ class Fleet:
             for name in [*self.nodes]:
                 if name not in self.dead:
                     try:
-                        await renew_lease(self._client, name, time.time())
+                        await renew_lease(self._client, name, self._now_s())
                     except ApiError:
                         continue
 
@@ -101,8 +113,8 @@ class Fleet:
 
     def _begin(self, pod: Json) -> PodWorker:
         node = text(pod, "spec", "nodeName")
-        play = PodPlay(pod, self._outcome(pod, node), self._settings.latencies, time.time())
-        worker = PodWorker(self._client, pod, play, now_s=time.time)
+        play = PodPlay(pod, self._outcome(pod, node), self._settings.latencies, self._now_s())
+        worker = PodWorker(self._client, pod, play, now_s=self._now_s)
         worker.record_events = self._settings.events
         worker.limit = self._limit
         worker.alive = lambda: node not in self.dead

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from refloat_fakekube.core.objects import Json, encode, number, section, text
@@ -29,8 +30,10 @@ class _Waiting:
 class Scheduler:
     """Follows pods and nodes with one watch each, and binds."""
 
-    def __init__(self, client: ApiClient, *, events: bool, parallel: int) -> None:
-        self._client, self._events = client, events
+    def __init__(
+        self, client: ApiClient, *, events: bool, parallel: int, now_s: Callable[[], float] = time.time
+    ) -> None:
+        self._client, self._events, self._now_s = client, events, now_s
         self._rooms: dict[str, NodeRoom] = {}
         self._bound: dict[str, tuple[str, Room]] = {}
         self._waiting: dict[str, _Waiting] = {}
@@ -161,7 +164,7 @@ class Scheduler:
         if not self._events:
             return
         self._serial += 1
-        event = scheduler_event(about(pod), record, time.time(), self._serial)
+        event = scheduler_event(about(pod), record, self._now_s(), self._serial)
         try:
             await self._client.call("POST", f"/api/v1/namespaces/{text(pod, 'metadata', 'namespace')}/events", event)
         except ApiError:
