@@ -1,0 +1,1 @@
+"""Kubernetes messages for the tests of their translation."""
