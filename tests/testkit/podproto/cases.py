@@ -96,7 +96,7 @@ def _secured() -> Any:
         ],
         initContainers=[core_v1.Container(name="proxy", image="registry.example/proxy:1", restartPolicy="Always")],
         securityContext=core_v1.PodSecurityContext(
-            runAsNonRoot=False, fsGroup=0, supplementalGroups=[0, 4_000_000_000]
+            runAsNonRoot=False, fsGroup=0, supplementalGroups=[0, 2_000_000_000]
         ),
         automountServiceAccountToken=False,
         enableServiceLinks=False,
@@ -125,7 +125,7 @@ _SECURED: Json = {
         }
     ],
     "initContainers": [{"name": "proxy", "image": "registry.example/proxy:1", "restartPolicy": "Always"}],
-    "securityContext": {"runAsNonRoot": False, "fsGroup": 0, "supplementalGroups": [0, 4_000_000_000]},
+    "securityContext": {"runAsNonRoot": False, "fsGroup": 0, "supplementalGroups": [0, 2_000_000_000]},
     "automountServiceAccountToken": False,
     "enableServiceLinks": False,
     "activeDeadlineSeconds": 600,
@@ -196,7 +196,10 @@ PODS: dict[str, tuple[Any, Json]] = {
         core_v1.PodSpec(containers=[rich.probes()], restartPolicy="Never"),
         POD | {"containers": [rich.PROBES]},
     ),
-    "volumes": (pod(volumes=rich.volumes()), POD | {"volumes": rich.VOLUMES}),
+    "volumes": (
+        pod(volumes=rich.volumes(), serviceAccountName="default"),
+        POD | {"volumes": rich.VOLUMES, "serviceAccountName": "default"},
+    ),
     "placed": (_placed(), _PLACED),
     "secured": (_secured(), _SECURED),
     "as Go sends it": (_as_go_sends_it(), _FROM_GO),

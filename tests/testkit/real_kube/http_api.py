@@ -42,7 +42,12 @@ class HttpApi:
 
     def call(self, method: str, path: str, body: Json | None = None, **query: str | int) -> Answer:
         """One request; `path` from the root, `query` without leading `?`. A PATCH is sent as a JSON merge patch."""
-        with self._response(method, path, body, query) as response:
+        content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        return self.send(method, path, None if body is None else json.dumps(body).encode(), content_type, **query)
+
+    def send(self, method: str, path: str, body: bytes | None, content_type: str, **query: str | int) -> Answer:
+        """One request with a body of any kind; the answer is asked for as JSON."""
+        with self._response(method, path, body, content_type, query) as response:
             text = response.read().decode()
             headers = {name.lower(): value for name, value in response.getheaders()}
             if not headers.get("content-type", "").startswith("application/json"):
@@ -81,21 +86,21 @@ class HttpApi:
     @contextmanager
     def watch(self, path: str, **query: str | int) -> Iterator[Iterator[Json]]:
         """A watch; yields its events (`type`, `object`) until the server ends it; a refused one yields one ERROR."""
-        with self._response("GET", path, None, query | {"watch": "true"}) as response:
+        with self._response("GET", path, None, "", query | {"watch": "true"}) as response:
             yield events_of(response)
 
     @contextmanager
     def _response(
-        self, method: str, path: str, body: Json | None, query: dict[str, str | int]
+        self, method: str, path: str, body: bytes | None, content_type: str, query: dict[str, str | int]
     ) -> Iterator[http.client.HTTPResponse]:
         context = ssl.create_default_context(cafile=str(self.ca_file))
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=self.timeout_s, context=context)
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
         if body is not None:
-            headers["Content-Type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
+            headers["Content-Type"] = content_type
         try:
             target = f"{path}?{urlencode(query)}" if query else path
-            connection.request(method, target, None if body is None else json.dumps(body), headers)
+            connection.request(method, target, body, headers)
             with connection.getresponse() as response:
                 yield response
         finally:

@@ -9,8 +9,8 @@ from armada_client.k8s.io.apimachinery.pkg.util.intstr.generated_pb2 import IntO
 from refloat_common.core.podproto import fields, fill, to_json
 from refloat_common.core.podproto.fields import layout_of
 from testkit.podproto.cases import PODS
-from testkit.podproto.rich import Json
 from testkit.podproto.closure import reachable
+from testkit.podproto.rich import Json
 
 NEWER = {
     "PodSpec": {"hostnameOverride", "schedulingGroup"},
