@@ -41,7 +41,7 @@ class Heads:
             slots, passed = step.slots, passed + step.passed
             self._lines = {line.queue: line for line in step.lines}
             if step.hungry is None:
-                return made, len(made) == count and self._left_over()
+                return made, len(made) == count and any(slots.values()) and self._left_over()
             if passed >= MAX_PASSED_PER_ROUND:
                 self.deep[step.hungry] = self._ends[step.hungry]
                 return made, True

@@ -1,11 +1,12 @@
 """The host's services on any store, with a clock that stands still and ids that count."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from refloat_common.core.ids import ExecutorId, RunId
 from refloat_common.core.messages import Lease
 from refloat_host.adapters.store.database import Database
+from refloat_host.adapters.store.queries.transaction import Changes
 from refloat_host.adapters.store.writer import InlineStore
 from refloat_host.services.events import EventService
 from refloat_host.services.fits import FitCache
@@ -86,7 +87,7 @@ class FakePlugin:
 
     def _less_offered(self, view: ExecutorView) -> ExecutorView:
         taken = sum(executor == view.executor for executor, _ in self.offered)
-        return executor_view(view.executor, view.free_slots - taken, may_lease=view.may_lease, pool=view.pool)
+        return replace(view, free_slots=view.free_slots - taken)
 
 
 def executor_view(
@@ -115,7 +116,7 @@ class Bench:
         self.plugin = FakePlugin()
         self.news = News()
         self.fits = FitCache()
-        self.store = InlineStore(database, self.news.publish)
+        self.store = InlineStore(database, self._committed)
         self.host = StoreHost(self.store, self.news)
         self.queues = QueueService(self.store, self.clock)
         self.policies = PolicyService(self.store, self.clock)
@@ -131,3 +132,7 @@ class Bench:
             max_unacknowledged=500,
             look_again_after_s=10,
         )
+
+    def _committed(self, changes: Changes) -> None:
+        self.fits.forget(changes.nodes)
+        self.news.publish(changes)

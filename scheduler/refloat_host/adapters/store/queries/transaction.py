@@ -100,6 +100,5 @@ class SqlTransaction:
             self.changes.streams[event.queue, event.job_set_id] = None
         self.changes.nodes |= plan.touched_nodes()
         self.changes.queued |= any(
-            change.get("state") == JobState.QUEUED.value or change.get("hold_for_uid") == ""
-            for change in plan.jobs.values()
+            change.get("state", JobState.QUEUED.value) == JobState.QUEUED.value for change in plan.jobs.values()
         )
