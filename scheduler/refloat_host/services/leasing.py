@@ -52,7 +52,7 @@ class Room:
         able = [view for view in views if view.may_lease]
         slots = {view.executor: min(view.free_slots, max_unacknowledged - view.unacknowledged) for view in able}
         return cls(
-            {name: min(free, MAX_LEASES_PER_ROUND) for name, free in slots.items() if free > 0},
+            {name: free for name, free in slots.items() if free > 0},
             {view.executor: view.pool for view in able},
         )
 
