@@ -60,6 +60,7 @@ class Loaded:
     journal_id: str
     books: Books
     fresh: bool
+    oldest_seq: int
 
 
 class SqlJournal:
@@ -92,7 +93,7 @@ class SqlJournal:
         if "journal_id" not in found:
             raise JournalDamagedError("it has no id")
         books = fold(self._records(), int(found.get("pruned_seq", "0")))
-        return Loaded(found["journal_id"], books, fresh=schema == 0)
+        return Loaded(found["journal_id"], books, fresh=schema == 0, oldest_seq=self.oldest_seq())
 
     def schema_version(self) -> int:
         """The layout of the file; 0 where there is none yet."""

@@ -57,6 +57,7 @@ class Book:
         self._by_job: dict[str, dict[str, None]] = {}
         self._by_seq: dict[int, str] = {}
         self._timers: list[tuple[float, str]] = []
+        self._counts = dict.fromkeys(State, 0)
         self._last_tick_s: float | None = None
         self._output = Output()
         for entry in sorted(self._entries.values(), key=lambda entry: entry.seq):
@@ -91,6 +92,15 @@ class Book:
     def due_s(self) -> float | None:
         """When the next timer runs out; it may be one that was called off."""
         return self._timers[0][0] if self._timers else None
+
+    @property
+    def pending(self) -> Output:
+        """What has come together since the last `take`; to be looked at only."""
+        return self._output
+
+    def count(self, *states: State) -> int:
+        """How many runs are in one of these states."""
+        return sum(self._counts[state] for state in states)
 
     def take(self) -> Output:
         """What has come together since the last call."""
@@ -152,6 +162,8 @@ class Book:
 
     def drop_oldest(self, keep: int, at: Moment) -> None:
         """Remove the oldest kept pods beyond `keep` (setting `maxTerminatedPods`)."""
+        if self._counts[State.MARKED] <= keep:
+            return
         kept = [entry for entry in self._entries.values() if entry.state is State.MARKED]
         for entry in sorted(kept, key=lambda entry: entry.marked_s)[: max(0, len(kept) - keep)]:
             self.tell(entry.run, Unwanted(), at)
@@ -194,6 +206,10 @@ class Book:
             self._by_seq[record.seq] = record.run
 
     def _index(self, before: Entry | None, after: Entry | None) -> None:
+        if before is not None:
+            self._counts[before.state] -= 1
+        if after is not None:
+            self._counts[after.state] += 1
         if before is None and after is not None:
             self._by_job.setdefault(after.job, {})[after.run] = None
             if after.seq > self._acked_seq:

@@ -32,6 +32,9 @@ from refloat_executor.core.ledger.values.records import Gone, Judged, Killing
 UNSEEN_POLL_S = 15.0
 """A pod that exists but is not shown by the watch (somebody took its label off) is read this often."""
 
+FULL_JOURNAL_S = 5.0
+"""How long a failure waits for room in the journal before it is judged again."""
+
 
 # ---- ACTIVE
 
@@ -145,6 +148,9 @@ def _judge_held(entry: Entry, context: Context) -> Step:
 def judged(entry: Entry, pod: Pod, events: tuple[Event, ...], context: Context, *, foreign_delete: bool) -> Step:
     """The failure has its name. A Delete category's pod is removed first; any other is reported at once."""
     judgement = context.judge(pod, events, foreign_delete=foreign_delete, detected_at_ms=context.at.utc_ms)
+    if context.limits.holds_deletes and judgement.disposition == Disposition.DELETE:
+        held = Held(pod, context.at.now_s, events, foreign_delete)
+        return Step(replace(entry, state=State.HELD, held=held, due_s=context.at.now_s + FULL_JOURNAL_S))
     record = Judged(entry.run, entry.uid, judgement)
     clear = replace(entry, held=None, last=None)
     if judgement.disposition != Disposition.DELETE:

@@ -45,6 +45,8 @@ class Limits:
     failed_pod_expiry_s: float = 600.0
     reads_events: bool = False
     """Whether a rule looks at events."""
+    holds_deletes: bool = False
+    """Whether the journal is so full that no deletion may be begun: its records need room."""
 
 
 class Judge(Protocol):
