@@ -1,9 +1,9 @@
 """Jobs: submit, cancel, preempt, reprioritize, look up."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from refloat_common.core.clock import Chance, Clock
 from refloat_common.core.ids import ExecutorId, JobId, RunId
@@ -12,6 +12,7 @@ from refloat_host.adapters.store.queries.transaction import SqlTransaction
 from refloat_host.adapters.store.writer import Store
 from refloat_host.core.errors import InvalidFieldError, NotFoundError
 from refloat_host.core.orders import Carried, Kill, Order, cancel, preempt, reprioritize
+from refloat_host.core.selection import Selection, check_selection
 from refloat_host.core.submission import MAX_PRIORITY, Accepted, Submission, checked, new_job, submission_events
 from refloat_scheduler.core.effects import Effect, EventsAppended
 from refloat_scheduler.core.model import Job
@@ -24,7 +25,12 @@ NO_JOB = JobId("")
 KillRuns: TypeAlias = Callable[[ExecutorId, Sequence[RunId], str], None]
 """Tells an executor to end runs; `Scheduler.kill` of the plugin."""
 
-Ordering: TypeAlias = Callable[[Job, Order, int], Carried | None]
+
+class Ordering(Protocol):
+    """What an order does to a job: one of `core.orders`."""
+
+    def __call__(self, job: Job, order: Order, now_ms: int) -> Carried | None:
+        """What the order comes to; None where it changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +39,6 @@ class Submitted:
 
     job_id: JobId
     known: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which jobs an order is for: these ids, or, with no ids, all unfinished jobs of a job set."""
-
-    job_ids: Sequence[JobId] = ()
-    queue: str = ""
-    job_set: str = ""
 
 
 @dataclass(slots=True)
@@ -99,13 +96,14 @@ class JobService:
 
     async def reprioritize(self, selection: Selection, priority: int, order: Order) -> Sequence[JobId]:
         """Give jobs another priority; returns those whose priority changed. Raises as `cancel`."""
-        _check_selection(selection)
+        check_selection(selection)
         if not 0 <= priority <= MAX_PRIORITY:
             raise InvalidFieldError("newPriority", priority, f"must be between 0 and {MAX_PRIORITY}")
         now_ms = self._clock.utc_ms()
 
         def change(tx: SqlTransaction, ids: Sequence[JobId]) -> list[JobId]:
-            events = {job.job_id: reprioritize(job, priority, order, now_ms) for job in tx.jobs(ids).values()}
+            chosen = _chosen(tx, selection, ids)
+            events = {job.job_id: reprioritize(job, priority, order, now_ms) for job in chosen}
             changed = [job_id for job_id, of_job in events.items() if of_job]
             jobs.set_priority(tx.connection, changed, priority)
             tx.apply([EventsAppended(tuple(event for of_job in events.values() for event in of_job))])
@@ -129,6 +127,13 @@ class JobService:
             raise NotFoundError("job", job_id)
         return found[job_id]
 
+    async def find(self, job_ids: Sequence[JobId]) -> Mapping[JobId, Job]:
+        """Those of these jobs that exist."""
+        found: dict[JobId, Job] = {}
+        for page in _pages(job_ids):
+            found |= await self._store.read(partial(SqlTransaction.jobs, job_ids=page))
+        return found
+
     async def list(
         self, queue: str, job_set: str = "", after: JobId = NO_JOB, limit: int = MAX_JOBS_PER_ANSWER
     ) -> Sequence[Job]:
@@ -137,11 +142,12 @@ class JobService:
         return await self._store.read(lambda tx: jobs.list_jobs(tx.connection, queue, job_set, after, count))
 
     async def _order(self, selection: Selection, order: Order, ordering: Ordering) -> Sequence[JobId]:
-        _check_selection(selection)
+        check_selection(selection)
         ids = selection.job_ids or await self._store.read(lambda tx: _all_unfinished(tx, selection))
         done: list[JobId] = []
         for page in _pages(ids):
-            work = partial(_carry_out, ids=page, order=order, ordering=ordering, now_ms=self._clock.utc_ms())
+            carry = partial(ordering, order=order, now_ms=self._clock.utc_ms())
+            work = partial(_carry_out, selection=selection, ids=page, carry=carry)
             ordered = await self._store.transact(work)
             done += ordered.done
             self._kill_all(ordered.kills, order.reason)
@@ -173,27 +179,31 @@ def _store_new(tx: SqlTransaction, new: list[tuple[Accepted, Job]], known: dict[
     return answer
 
 
-def _carry_out(tx: SqlTransaction, ids: Sequence[JobId], order: Order, ordering: Ordering, now_ms: int) -> _Ordered:
+def _carry_out(
+    tx: SqlTransaction, selection: Selection, ids: Sequence[JobId], carry: Callable[[Job], Carried | None]
+) -> _Ordered:
     ordered = _Ordered()
     effects: list[Effect] = []
-    found = tx.jobs(ids)
-    for job_id in dict.fromkeys(ids):
-        carried = ordering(found[job_id], order, now_ms) if job_id in found else None
+    for job in _chosen(tx, selection, ids):
+        carried = carry(job)
         if carried is not None:
-            ordered.done.append(job_id)
+            ordered.done.append(job.job_id)
             ordered.kills += carried.kills
             effects += carried.effects
     tx.apply(effects)
     return ordered
 
 
+def _chosen(tx: SqlTransaction, selection: Selection, ids: Sequence[JobId]) -> list[Job]:
+    """Those of these jobs that exist and meet the selection's conditions, each once."""
+    found = tx.jobs(ids)
+    classes = jobs.priority_classes(tx.connection, ids) if selection.priority_classes else {}
+    known = [found[job_id] for job_id in dict.fromkeys(ids) if job_id in found]
+    return [job for job in known if selection.covers(job, classes.get(job.job_id, ""))]
+
+
 def _all_unfinished(tx: SqlTransaction, selection: Selection) -> Sequence[JobId]:
     return jobs.unfinished(tx.connection, selection.queue, selection.job_set)
-
-
-def _check_selection(selection: Selection) -> None:
-    if not selection.job_ids and not (selection.queue and selection.job_set):
-        raise InvalidFieldError("jobIds", list(selection.job_ids), "must hold a job, or queue and jobSetId must be set")
 
 
 def _pages(ids: Sequence[JobId]) -> list[Sequence[JobId]]:

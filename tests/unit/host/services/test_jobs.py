@@ -8,8 +8,9 @@ from refloat_common.core.ids import JobId, RunId
 from refloat_host.core.errors import InvalidFieldError, NotFoundError
 from refloat_host.core.orders import Order
 from refloat_host.core.queues import Queue
+from refloat_host.core.selection import Selection
 from refloat_host.core.submission import Submission
-from refloat_host.services.jobs import Selection, Submitted
+from refloat_host.services.jobs import Submitted
 from refloat_scheduler.core.effects import RunChanged
 from refloat_scheduler.core.model import ErrorKind, Job, JobState, Requirements, RunState
 from testkit.host.bench import NOW_MS, Bench
@@ -211,3 +212,42 @@ async def test_a_new_priority_is_told_once(bench: Bench) -> None:
 async def test_a_job_that_is_not_there(bench: Bench) -> None:
     with pytest.raises(NotFoundError, match='could not find job "none"'):
         await bench.jobs.get(JobId("none"))
+
+
+async def test_an_id_under_another_queue_or_job_set_is_unknown_there(bench: Bench) -> None:
+    job = await one_job(bench)
+    for elsewhere in (Selection([job.job_id], "other", "s"), Selection([job.job_id], "q", "other")):
+        assert await bench.jobs.cancel(elsewhere, WHO) == []
+        assert await bench.jobs.reprioritize(elsewhere, 3, WHO) == []
+    assert await bench.jobs.get(job.job_id) == job
+    assert await bench.jobs.cancel(Selection([job.job_id], "q", "s"), WHO) == [job.job_id]
+
+
+@pytest.mark.parametrize(
+    ("selection", "cancelled"),
+    [
+        (Selection(queue="q", whole_queue=True), ["job-001", "job-002", "job-003"]),
+        (Selection(queue="q", whole_queue=True, states=frozenset({JobState.QUEUED})), ["job-002", "job-003"]),
+        (Selection(queue="q", job_set="s", states=frozenset({JobState.LEASED})), ["job-001"]),
+        (Selection(queue="q", whole_queue=True, priority_classes=frozenset({"high", "low"})), ["job-003"]),
+        (Selection(queue="q", whole_queue=True, pools=frozenset({"default"})), ["job-001"]),
+        (Selection(queue="q", whole_queue=True, pools=frozenset({"gpu"})), []),
+    ],
+)
+async def test_an_order_takes_what_meets_all_its_conditions(
+    bench: Bench, selection: Selection, cancelled: list[str]
+) -> None:
+    await one_job(bench, lease=True)
+    await bench.jobs.submit("q", "t", [Submission(pod_spec=pod_spec())])
+    await bench.jobs.submit("q", "t", [Submission(pod_spec=pod_spec(priorityClassName="high"))])
+    assert list(await bench.jobs.cancel(selection, WHO)) == cancelled
+
+
+async def test_an_order_for_too_many_ids_is_refused(bench: Bench) -> None:
+    with pytest.raises(InvalidFieldError, match="jobIds: 10001 must be at most 10000 jobs"):
+        await bench.jobs.cancel(Selection([JobId("x")] * 10_001), WHO)
+
+
+async def test_those_jobs_that_exist_are_found(bench: Bench) -> None:
+    job = await one_job(bench)
+    assert await bench.jobs.find([JobId("none"), job.job_id]) == {job.job_id: job}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from sqlalchemy import Connection, func, select, update
 
 from refloat_common.core.ids import JobId
@@ -11,6 +12,15 @@ from refloat_host.adapters.store.queries.rows import Values, job_values, spec_va
 from refloat_host.adapters.store.queries.waiting import LEASED, QUEUED
 from refloat_host.adapters.store.tables import client_ids, job_specs, jobs
 from refloat_scheduler.core.model import Job
+
+
+class _Classified(msgspec.Struct):
+    """Of a pod spec, what an order can select by."""
+
+    priorityClassName: str | None = None  # noqa: N815  Kubernetes' name
+
+
+_classified = msgspec.json.Decoder(_Classified)
 
 
 def add_jobs(connection: Connection, new: Sequence[tuple[Job, str, str]]) -> None:
@@ -51,6 +61,16 @@ def unfinished(connection: Connection, queue: str, job_set: str = "") -> list[Jo
             query = query.where(func.coalesce(jobs.c.job_set, "") == job_set)
         found += connection.execute(query).scalars()
     return sorted(found)
+
+
+def priority_classes(connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, str]:
+    """The `priorityClassName` of each of these jobs' pod specs; empty where there is none."""
+    found: dict[JobId, str] = {}
+    for page in pages(job_ids):
+        query = select(job_specs.c.job_id, job_specs.c.pod_spec).where(job_specs.c.job_id.in_(page))
+        for row in connection.execute(query):
+            found[JobId(row.job_id)] = _classified.decode(row.pod_spec).priorityClassName or ""
+    return found
 
 
 def list_jobs(connection: Connection, queue: str, job_set: str, after: JobId, limit: int) -> list[Job]:
