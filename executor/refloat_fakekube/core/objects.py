@@ -60,6 +60,18 @@ def _clone(value: JsonValue) -> JsonValue:
     return value
 
 
+def drop_nulls(value: JsonValue) -> None:
+    """Take every key that is null away, in place, as a decoder of typed objects would."""
+    if isinstance(value, dict):
+        for key in [key for key, inner in value.items() if inner is None]:
+            del value[key]
+        for inner in value.values():
+            drop_nulls(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            drop_nulls(inner)
+
+
 def section(obj: Json, *path: str) -> Json:
     """The object at `path`, or a fresh empty one that is not part of `obj`."""
     at: JsonValue = obj

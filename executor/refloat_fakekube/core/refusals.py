@@ -35,6 +35,7 @@ class RefusalError(Exception):
 
     code = 500
     reason = "InternalError"
+    always_details = False
 
     def __init__(
         self,
@@ -67,8 +68,9 @@ class RefusalError(Exception):
         metadata: Json = {"continue": self.next_page} if self.next_page else {}
         body: Json = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
         body["message"] = self.message
-        body["reason"] = self.reason
-        if details:
+        if self.reason:
+            body["reason"] = self.reason
+        if details or self.always_details:
             body["details"] = details
         body["code"] = self.code
         return body
@@ -88,10 +90,19 @@ class NotFoundError(RefusalError):
 class NoSuchPathError(RefusalError):
     """No such resource or path."""
 
-    code, reason = 404, "NotFound"
+    code, reason, always_details = 404, "NotFound", True
 
     def __init__(self) -> None:
         super().__init__("the server could not find the requested resource")
+
+
+class NotServedError(RefusalError):
+    """Nothing of that group is served; the real server answers such a path with plain text."""
+
+    code, reason = 404, "NotFound"
+
+    def __init__(self) -> None:
+        super().__init__("404 page not found\n")
 
 
 class AlreadyExistsError(RefusalError):
@@ -138,6 +149,21 @@ class InvalidError(RefusalError):
         super().__init__(f'{qualified} "{name}" is invalid{joined}', group=group, kind=kind, name=name, causes=causes)
 
 
+class RejectedPatchError(RefusalError):
+    """A JSON patch that can't be carried out, or whose test fails."""
+
+    code, reason, always_details = 422, "Invalid", True
+
+    def __init__(self) -> None:
+        super().__init__("the server rejected our request due to an error in our request")
+
+
+class UnforeseenError(RefusalError):
+    """What the real server answers with 500 and no reason: an error nobody foresaw on its way up."""
+
+    reason = ""
+
+
 class BadRequestError(RefusalError):
     """The request makes no sense as it stands."""
 
@@ -162,7 +188,7 @@ class ForbiddenError(RefusalError):
 class MethodNotAllowedError(RefusalError):
     """The resource has no such verb."""
 
-    code, reason = 405, "MethodNotAllowed"
+    code, reason, always_details = 405, "MethodNotAllowed", True
 
     def __init__(self) -> None:
         super().__init__("the server does not allow this method on the requested resource")
@@ -201,6 +227,15 @@ class UnsupportedMediaTypeError(RefusalError):
         super().__init__(
             "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
         )
+
+
+class UnsupportedPatchError(RefusalError):
+    """The body of a PATCH names no form of patch."""
+
+    code, reason, always_details = 415, "UnsupportedMediaType", True
+
+    def __init__(self) -> None:
+        super().__init__("415: Unsupported Media Type")
 
 
 class TooManyRequestsError(RefusalError):

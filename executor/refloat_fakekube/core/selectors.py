@@ -82,14 +82,18 @@ def parse_labels(selector: str) -> tuple[Requirement, ...]:
         if tokens:
             comma = tokens.pop(0)
             if comma != ",":
-                raise _fault(_NEED.format(comma, "',' or 'end of string'"))
+                raise _bare_fault(comma, "',' or 'end of string'")
             if not tokens:
-                raise _fault(_NEED.format("", "identifier after ','"))
+                raise _bare_fault("", "identifier after ','")
     return tuple(terms)
 
 
 def _fault(why: str) -> BadRequestError:
     return BadRequestError(f"unable to parse requirement: {why}")
+
+
+def _bare_fault(found: str, expected: str) -> BadRequestError:
+    return BadRequestError(_NEED.format(found, expected))
 
 
 def _tokens(selector: str) -> list[str]:
@@ -122,7 +126,9 @@ def _term(tokens: list[str]) -> Requirement:
     if tokens[0] == "!":
         tokens.pop(0)
         return Requirement(_word(tokens, "identifier"), "absent")
-    key = _word(tokens, "!, identifier, or 'end of string'")
+    if tokens[0] in _SYMBOLS - {"in", "notin"}:
+        raise _bare_fault(tokens[0], "!, identifier, or 'end of string'")
+    key = tokens.pop(0)
     if not tokens or tokens[0] == ",":
         return Requirement(key, "exists")
     operator = tokens.pop(0)
@@ -137,8 +143,9 @@ def _term(tokens: list[str]) -> Requirement:
 
 
 def _values(tokens: list[str]) -> tuple[str, ...]:
-    if not tokens or tokens.pop(0) != "(":
-        raise _fault("found '' expected: '('")
+    opening = tokens.pop(0) if tokens else ""
+    if opening != "(":
+        raise _fault(f"found '{opening}' expected: '('")
     values: list[str] = []
     while tokens and tokens[0] != ")":
         values.append(_word(tokens, "',', ')' or identifier"))

@@ -5,8 +5,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import assert_never
 
-from refloat_fakekube.core.objects import Json, section, text
-from refloat_fakekube.core.play.effects import Disrupt, Effect, Hold, LoseNode, Record, Remove, WriteStatus
+from refloat_fakekube.core.objects import Json, number, section, text
+from refloat_fakekube.core.play.effects import (
+    Disrupt,
+    Effect,
+    Hold,
+    LoseNode,
+    Record,
+    Remove,
+    WriteStatus,
+    disruption_target,
+)
 from refloat_fakekube.core.play.events import about, kubelet_event
 from refloat_fakekube.core.play.player import PodPlay
 from refloat_fakekube.kubelet.client import ApiClient, ApiError
@@ -27,6 +36,7 @@ class PodWorker:
     def __init__(self, client: ApiClient, pod: Json, play: PodPlay, *, now_s: Callable[[], float]) -> None:
         self._client, self._play, self._now_s = client, play, now_s
         self._identity = about(pod)
+        self._generation = number(pod, "metadata", "generation") or 1
         self.node = text(pod, "spec", "nodeName")
         namespace, name = text(pod, "metadata", "namespace"), text(pod, "metadata", "name")
         self._events = f"/api/v1/namespaces/{namespace}/events"
@@ -134,7 +144,7 @@ class PodWorker:
         await self._insist("DELETE", self._path, body)
 
     async def _disrupt(self, reason: str, message: str) -> None:
-        condition: Json = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
+        condition = disruption_target(reason, message, self._generation, self._now_s())
         uid: Json = {"uid": section(self._identity).get("uid")}
         await self._insist("PATCH", f"{self._path}/status", {"metadata": uid, "status": {"conditions": [condition]}})
         words = f"Marking for deletion Pod {text(self._identity, 'namespace')}/{text(self._identity, 'name')}"

@@ -15,7 +15,7 @@ from refloat_fakekube.core.protocol.faults import Fault, FaultPlan
 from refloat_fakekube.core.protocol.parameters import Call, timeout_s, to_request, to_watch
 from refloat_fakekube.core.protocol.routes import Route, parse_route, stored
 from refloat_fakekube.core.protocol.shapes import shape_of, to_stored
-from refloat_fakekube.core.refusals import ExpiredError, RefusalError, TooLargeError, UnauthorizedError
+from refloat_fakekube.core.refusals import ExpiredError, NotServedError, RefusalError, TooLargeError, UnauthorizedError
 from refloat_fakekube.core.store.answers import Applied, Ids
 from refloat_fakekube.core.store.records import Change
 from refloat_fakekube.core.store.requests import Request
@@ -175,4 +175,6 @@ def _plain(body: Body) -> web.Response:
 
 
 def _refused(refusal: RefusalError) -> web.Response:
+    if isinstance(refusal, NotServedError):
+        return web.Response(status=refusal.code, text=refusal.message)
     return _plain(Body(refusal.code, encode(refusal.status()), refusal.retry_after_s))

@@ -10,6 +10,7 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _NAME_PART = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_NAME_PART})?"
+_STANDARD_FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
 _LABEL_MAX, _SUBDOMAIN_MAX, _NAME_MAX, _ANNOTATIONS_MAX_BYTES = 63, 253, 63, 256 << 10
 _SHOWN_SUBDOMAIN = _SUBDOMAIN.replace("(\\.", "(\\.")
 
@@ -87,7 +88,10 @@ def check_metadata(obj: Json) -> list[Cause]:
         found.append(Cause("FieldValueTooLong", words, "metadata.annotations"))
     for place, finalizer in enumerate(names(obj, "metadata", "finalizers")):
         at = f"metadata.finalizers[{place}]"
-        found += [causes.invalid(at, finalizer, fault) for fault in key_faults(finalizer)]
+        faults = key_faults(finalizer)
+        if not faults and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            faults = ["name is neither a standard finalizer name nor is it fully qualified"]
+        found += [causes.invalid(at, finalizer, fault) for fault in faults]
     return found
 
 

@@ -15,12 +15,8 @@ def apply_config(live: Json, config: Json, manager: str, now_s: float, *, force:
 
     Raises:
         ApplyConflictError: another applier owns a field with another value, and `force` is not set.
-        BadRequestError: the configuration carries managedFields, or no manager is named.
+        BadRequestError: the configuration carries managedFields.
     """
-    if not manager:
-        raise BadRequestError(
-            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
-        )
     if section(config, "metadata").get("managedFields"):
         raise BadRequestError("metadata.managedFields must be nil")
     wanted = named_fields(config)

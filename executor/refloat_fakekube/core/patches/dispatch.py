@@ -5,7 +5,7 @@ from refloat_fakekube.core.patches.apply import apply_config
 from refloat_fakekube.core.patches.jsonpatch import apply_operations
 from refloat_fakekube.core.patches.merge import merge, without_nulls
 from refloat_fakekube.core.patches.strategic import merge_strategic
-from refloat_fakekube.core.refusals import BadRequestError, InvalidError, UnsupportedMediaTypeError
+from refloat_fakekube.core.refusals import BadRequestError, UnsupportedPatchError
 from refloat_fakekube.core.store.requests import Patch
 
 MEDIA_TYPES = {
@@ -23,12 +23,8 @@ def patched(request: Patch, old: Json, now_s: float) -> Json:
     Raises:
         RefusalError: the patch can't be applied.
     """
-    resource = request.target.resource
     if request.form == "json":
-        try:
-            return apply_operations(old, request.body)
-        except InvalidError as error:
-            raise InvalidError(resource.group, resource.kind, request.target.name, ()) from error
+        return apply_operations(old, request.body)
     if not isinstance(request.body, dict):
         raise BadRequestError("error decoding patch: the patch is not an object")
     match request.form:
@@ -42,4 +38,4 @@ def patched(request: Patch, old: Json, now_s: float) -> Json:
             options = request.options
             return apply_config(old, config, options.manager, now_s, force=options.force)
         case _:
-            raise UnsupportedMediaTypeError(tuple(MEDIA_TYPES))
+            raise UnsupportedPatchError

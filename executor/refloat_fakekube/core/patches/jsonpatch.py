@@ -1,7 +1,7 @@
 """JSON patch (RFC 6902): add, remove, replace, move, copy, test."""
 
 from refloat_fakekube.core.objects import Json, JsonValue, clone
-from refloat_fakekube.core.refusals import BadRequestError, InvalidError
+from refloat_fakekube.core.refusals import BadRequestError, RejectedPatchError
 
 _MAX_OPERATIONS = 10_000
 
@@ -15,11 +15,11 @@ def apply_operations(obj: Json, patch: JsonValue) -> Json:
 
     Raises:
         BadRequestError: the patch is no list of operations.
-        InvalidError: an operation can't be carried out, or a test fails.
+        RejectedPatchError: an operation can't be carried out, or a test fails.
     """
     if not isinstance(patch, list) or len(patch) > _MAX_OPERATIONS:
         raise BadRequestError(
-            "error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
         )
     document: JsonValue = clone(obj)
     for operation in patch:
@@ -28,9 +28,9 @@ def apply_operations(obj: Json, patch: JsonValue) -> Json:
         try:
             document = _apply(document, operation)
         except _Refused as error:
-            raise InvalidError("", "", "", ()) from error
+            raise RejectedPatchError from error
     if not isinstance(document, dict):
-        raise InvalidError("", "", "", ())
+        raise RejectedPatchError
     return document
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from refloat_fakekube.core.objects import Json
+from refloat_fakekube.core.objects import Json, time_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,19 @@ class Disrupt:
 
     reason: str
     message: str
+
+
+def disruption_target(reason: str, message: str, generation: int, now_s: float) -> Json:
+    """The condition with which a pod's end by somebody else is announced."""
+    return {
+        "type": "DisruptionTarget",
+        "observedGeneration": generation,
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": time_text(now_s),
+        "reason": reason,
+        "message": message,
+    }
 
 
 @dataclass(frozen=True, slots=True)

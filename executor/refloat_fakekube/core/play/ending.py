@@ -71,11 +71,14 @@ def _plan_restart(machine: Machine, now_s: float, container: Container) -> None:
 
 def crash_loop(machine: Machine, now_s: float, name: str) -> None:
     """A container that failed again waits."""
-    container = machine.find(name)
-    seconds = _FIRST_BACK_OFF_S * 2 ** (container.restarts - 1)
-    container.again("CrashLoopBackOff", words.back_off(machine.name, name, seconds))
+    _back_off(machine, machine.find(name))
     machine.show(now_s)
     machine.at(now_s + machine.latencies.sync_s, "restart", name)
+
+
+def _back_off(machine: Machine, container: Container) -> None:
+    seconds = _FIRST_BACK_OFF_S * 2 ** max(0, container.restarts - 1)
+    container.again("CrashLoopBackOff", words.back_off(machine.name, container.name, seconds))
 
 
 def restart(machine: Machine, now_s: float, name: str) -> None:
@@ -136,8 +139,11 @@ def stopped(machine: Machine, now_s: float, name: str) -> None:
 
 def deadline(machine: Machine, now_s: float, _: str) -> None:
     """The pod's `activeDeadlineSeconds` are over."""
-    machine.run.failing = True
     machine.record("Normal", "DeadlineExceeded", words.DEADLINE)
+    for container in machine.run.mains:
+        if container.state == "terminated" and _restarts(machine, container):
+            _back_off(machine, container)
+    machine.run.failing = True
     machine.show(now_s)
     machine.run.reason, machine.run.message = "DeadlineExceeded", words.DEADLINE
     stop_all(machine, now_s)

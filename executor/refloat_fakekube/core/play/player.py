@@ -6,11 +6,12 @@ admitted, sandbox up, containers as they start and end, one line with the end, o
 
 from collections.abc import Callable
 
-from refloat_fakekube.core.objects import Json, number, text
+from refloat_fakekube.core.objects import Json, number, objects, text
 from refloat_fakekube.core.play import ending, starting
 from refloat_fakekube.core.play.effects import Effect
 from refloat_fakekube.core.play.machine import Latencies, Machine
 from refloat_fakekube.core.play.script import Outcome
+from refloat_fakekube.core.play.status import OWNED
 
 _MOMENTS: dict[str, Callable[[Machine, float, str], None]] = {
     "admit": starting.admit,
@@ -53,8 +54,13 @@ class PodPlay:
         return self._machine.over
 
     def seen(self, pod: Json, now_s: float) -> list[Effect]:
-        """The watch shows the pod; only its deletion matters here."""
+        """The watch shows the pod: its deletion matters here, and conditions that others set."""
         machine = self._machine
+        foreign = [one for one in objects(pod, "status", "conditions") if text(one, "type") not in OWNED]
+        if foreign != machine.run.foreign and not machine.run.disruption[0]:
+            machine.run.foreign = foreign
+            if not machine.over:
+                machine.sync(now_s)
         if text(pod, "metadata", "deletionTimestamp") and not machine.deleting and not machine.over:
             machine.deleting = True
             machine.run.generation = number(pod, "metadata", "generation") or machine.run.generation

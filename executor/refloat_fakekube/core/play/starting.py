@@ -156,5 +156,4 @@ def back_off_pull(machine: Machine, now_s: float, name: str) -> None:
     machine.record("Normal", "BackOff", back, container)
     machine.record("Warning", "Failed", "Error: ImagePullBackOff", container)
     machine.sync(now_s)
-    container.tries += 1
-    machine.at(now_s + machine.latencies.restart_s * 2 ** min(container.tries, 10), "pull", name)
+    machine.at(now_s + machine.latencies.restart_s, "pull", name)

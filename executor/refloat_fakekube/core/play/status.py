@@ -14,8 +14,8 @@ from refloat_fakekube.core.play.containers import Container
 class PodRun:
     """A pod on a node. `phase` is the one shown; it turns to Failed or Succeeded only when all is cleaned up.
 
-    `failing`: the pod is to fail whatever its containers do (deadline, eviction). `since` holds, by condition, its
-    status and the time of its last transition.
+    `failing`: the pod is to fail whatever its containers do (deadline, eviction). `foreign` are conditions that others
+    have set. `since` holds, by condition, its status and the time of its last transition.
     """
 
     inits: list[Container]
@@ -31,6 +31,7 @@ class PodRun:
     failing: bool = False
     quality: str = ""
     disruption: tuple[str, str] = ("", "")
+    foreign: list[Json] = field(default_factory=list)
     since: dict[str, tuple[str, float]] = field(default_factory=dict)
 
     @property
@@ -62,6 +63,10 @@ class PodRun:
         if any(one.sidecar and one.state == "running" for one in self.inits):
             return "Running"
         return "Failed" if failed else "Succeeded"
+
+
+OWNED = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+"""The conditions that a kubelet writes; all others stay as their owners set them, in front."""
 
 
 def pod_status(run: PodRun, now_s: float) -> Json:
@@ -96,7 +101,7 @@ def rejected_status(run: PodRun) -> Json:
 
 
 def _conditions(run: PodRun, now_s: float) -> list[Json]:
-    found: list[Json] = []
+    found: list[Json] = [*run.foreign]
     if run.disruption[0]:
         found.append(_condition(run, now_s, "DisruptionTarget", holds=True, why=run.disruption))
     found.append(_condition(run, now_s, "PodReadyToStartContainers", holds=run.ready_to_start))

@@ -25,7 +25,11 @@ def to_core(event: Json) -> Json:
 
 def from_core(event: Json) -> Json:
     """A core event as an `events.k8s.io/v1` one."""
-    return _renamed(event, _RENAMED, NEW_EVENTS.api_version)
+    shown = _renamed(event, _RENAMED, NEW_EVENTS.api_version)
+    for key in ("reportingController", "reportingInstance"):
+        if not shown.get(key):
+            shown.pop(key, None)
+    return shown
 
 
 def _renamed(event: Json, names: dict[str, str], api_version: str) -> Json:

@@ -13,7 +13,12 @@ from refloat_fakekube.core.kinds.table import STRATEGIES
 from refloat_fakekube.core.objects import Json, JsonValue, NotAnObjectError, decode, encode, number, section, text
 from refloat_fakekube.core.patches.dispatch import MEDIA_TYPES
 from refloat_fakekube.core.protocol.routes import TRUE, Route
-from refloat_fakekube.core.refusals import BadRequestError, InvalidError, UnsupportedMediaTypeError
+from refloat_fakekube.core.refusals import (
+    BadRequestError,
+    InvalidError,
+    UnsupportedMediaTypeError,
+    UnsupportedPatchError,
+)
 from refloat_fakekube.core.selectors import Selector, parse_fields, parse_labels
 from refloat_fakekube.core.store.requests import (
     Bind,
@@ -33,6 +38,7 @@ from refloat_fakekube.core.store.requests import (
 
 _BODIES = ("application/json", "application/yaml")
 _MANAGER_MAX = 128
+_UNRECOGNIZED = "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +149,8 @@ def _dry_run(values: list[JsonValue], kind: str) -> bool:
 
 def _write_options(call: Call) -> WriteOptions:
     query = call.query
-    dry_run = _dry_run([query["dryRun"]] if query.get("dryRun") else [], "PatchOptions")
+    kind = {"create": "CreateOptions", "update": "UpdateOptions"}.get(call.route.verb, "PatchOptions")
+    dry_run = _dry_run([query["dryRun"]] if query.get("dryRun") else [], kind)
     return WriteOptions(dry_run, query.get("fieldManager", "")[:_MANAGER_MAX], query.get("force") in TRUE)
 
 
@@ -169,31 +176,39 @@ def _asked(call: Call) -> list[JsonValue]:
 def _patch(call: Call) -> Patch:
     form = MEDIA_TYPES.get(call.content_type)
     if form is None:
-        raise UnsupportedMediaTypeError(tuple(MEDIA_TYPES))
+        raise UnsupportedPatchError
     body: JsonValue
-    if form == "json":
-        body = _decoded(b'{"patch":' + call.body + b"}").get("patch")
-    else:
-        body = _from_yaml(call.body) if form == "apply" else _decoded(call.body)
-    return Patch(call.route.target, form, body, call.route.subresource, _write_options(call))
+    try:
+        if form == "json":
+            body = decode(b'{"patch":' + call.body + b"}").get("patch")
+        else:
+            body = _from_yaml(call.body, "") if form == "apply" else decode(call.body)
+    except NotAnObjectError as error:
+        raise BadRequestError(f"error decoding patch: {error}") from error
+    options = _write_options(call)
+    if form == "apply" and not options.manager:
+        missing = causes.required("fieldManager", "is required for apply patch")
+        raise InvalidError("meta.k8s.io", "PatchOptions", "", [missing])
+    return Patch(call.route.target, form, body, call.route.subresource, options)
 
 
 def _body(call: Call) -> Json:
     if call.content_type not in {"", *_BODIES}:
         raise UnsupportedMediaTypeError(_BODIES)
-    return _from_yaml(call.body) if call.content_type == "application/yaml" else _decoded(call.body)
+    kind = call.route.target.resource.kind
+    return _from_yaml(call.body, kind) if call.content_type == "application/yaml" else _decoded(call.body, kind)
 
 
-def _decoded(data: bytes) -> Json:
+def _decoded(data: bytes, kind: str) -> Json:
     try:
         return decode(data)
     except NotAnObjectError as error:
-        raise BadRequestError(f"couldn't get version/kind; json parse error: {error}") from error
+        raise BadRequestError(f"{_UNRECOGNIZED.format(kind)}: {error}") from error
 
 
-def _from_yaml(data: bytes) -> Json:
+def _from_yaml(data: bytes, kind: str) -> Json:
     if data.lstrip().startswith(b"{"):
-        return _decoded(data)
+        return _decoded(data, kind)
     try:
         return decode(encode(yaml.safe_load(data)))
     except (yaml.YAMLError, NotAnObjectError, TypeError) as error:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from refloat_fakekube.core.refusals import MethodNotAllowedError, NoSuchPathError
-from refloat_fakekube.core.resources import Resource, find
+from refloat_fakekube.core.refusals import MethodNotAllowedError, NoSuchPathError, NotServedError
+from refloat_fakekube.core.resources import Resource, find, group_versions
 from refloat_fakekube.core.store.requests import Target
 
 _NAMED = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
@@ -35,6 +35,7 @@ def parse_route(method: str, path: str, query: Mapping[str, str]) -> Route:
 
     Raises:
         NoSuchPathError: nothing is served there.
+        NotServedError: nor anything else of that group.
         MethodNotAllowedError: the resource has no such verb.
     """
     parts = [part for part in path.split("/") if part]
@@ -48,6 +49,8 @@ def parse_route(method: str, path: str, query: Mapping[str, str]) -> Route:
     if not rest or len(rest) > _WITH_SUBRESOURCE:
         raise NoSuchPathError
     resource = find(group, version, rest[0])
+    if resource is None and group and group not in group_versions():
+        raise NotServedError
     if resource is None or (namespace and not resource.namespaced):
         raise NoSuchPathError
     target = Target(resource, namespace, rest[1] if len(rest) >= _WITH_NAME else "")

@@ -3,7 +3,7 @@
 Sources: `k8s.io/kubernetes/pkg/apis/core/v1/defaults.go`; the admission plugins DefaultTolerationSeconds and Priority.
 """
 
-from refloat_fakekube.core.objects import Json, JsonValue, ensure, objects, section, text
+from refloat_fakekube.core.objects import Json, JsonValue, ensure, number, objects, section, text
 from refloat_fakekube.core.quantities import QuantityError, canonical
 
 DEFAULT_GRACE_S = 30
@@ -20,6 +20,9 @@ def default_pod(pod: Json) -> None:
     for key, value in _SPEC.items():
         spec.setdefault(key, value)
     spec.setdefault("securityContext", {})
+    if (number(spec, "terminationGracePeriodSeconds") or 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    _tolerate(spec)
     for field in ("initContainers", "containers"):
         for container in objects(spec, field):
             _default_container(container, host_network=bool(spec.get("hostNetwork")))
@@ -27,11 +30,29 @@ def default_pod(pod: Json) -> None:
         for source in _MODED_VOLUMES:
             if isinstance(volume.get(source), dict):
                 ensure(volume, source).setdefault("defaultMode", _FILE_MODE)
+    _default_status(section(pod, "status"))
     overhead = spec.get("overhead")
     if isinstance(overhead, dict):
         _canonical_all(overhead)
 
 
+def _default_status(status: Json) -> None:
+    """Fields that the typed object always shows, empty or null."""
+    for condition in objects(status, "conditions"):
+        condition.setdefault("lastProbeTime", None)
+        condition.setdefault("lastTransitionTime", None)
+    for field in ("initContainerStatuses", "containerStatuses"):
+        for container in objects(status, field):
+            for key, value in _CONTAINER_STATUS.items():
+                container.setdefault(key, value)
+            for state in ("state", "lastState"):
+                terminated = ensure(container, state).get("terminated")
+                if isinstance(terminated, dict):
+                    terminated.setdefault("startedAt", None)
+                    terminated.setdefault("finishedAt", None)
+
+
+_CONTAINER_STATUS: dict[str, JsonValue] = {"ready": False, "restartCount": 0, "image": "", "imageID": ""}
 _SPEC: dict[str, JsonValue] = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": DEFAULT_GRACE_S,
@@ -79,9 +100,8 @@ def _canonical_all(quantities: Json) -> None:
 
 
 def begin_pod(pod: Json) -> None:
-    """What is set once, at creation: tolerations and priority (admission), generation, an empty status."""
+    """What is set once, at creation: priority (admission) and an empty status."""
     spec = ensure(pod, "spec")
-    _tolerate(spec)
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     pod["status"] = {"phase": "Pending", "qosClass": quality(pod)}

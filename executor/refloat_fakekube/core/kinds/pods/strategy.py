@@ -34,6 +34,15 @@ def _keep_observed(condition: Json, old: Json) -> None:
             return
 
 
+def _keep(new: Json, old: Json) -> None:
+    """An update leaves the status as it is, and a priority that it does not name (admission plugin Priority)."""
+    keep_part(new, old, "status")
+    spec = ensure(new, "spec")
+    for field in ("priority", "preemptionPolicy"):
+        if field not in spec:
+            keep_part(spec, section(old, "spec"), field)
+
+
 def _fields(pod: Json) -> dict[str, str]:
     spec, status = section(pod, "spec"), section(pod, "status")
     return {
@@ -62,6 +71,7 @@ PODS = Strategy(
     begin=begin_pod,
     check=check_pod,
     check_update=check_pod_update,
+    keep=_keep,
     keep_status=_keep_status,
     check_status=check_pod_status,
     fields=_fields,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from refloat_fakekube.core.kinds import causes
+from refloat_fakekube.core.kinds import causes, metadata
 from refloat_fakekube.core.kinds.metadata import label_faults, subdomain_faults
 from refloat_fakekube.core.objects import Json, JsonValue, clone, number, objects, section, text
 from refloat_fakekube.core.quantities import WORDS, QuantityError, parse
@@ -38,10 +38,6 @@ def check_pod(pod: Json) -> list[Cause]:
     if deadline is not None and not 1 <= deadline < 1 << 31:
         words = "must be between 1 and 2147483647, inclusive"
         found.append(causes.invalid("spec.activeDeadlineSeconds", deadline, words))
-    grace = number(spec, "terminationGracePeriodSeconds")
-    if grace is not None and grace < 0:
-        words = "must be greater than or equal to 0"
-        found.append(causes.invalid("spec.terminationGracePeriodSeconds", grace, words))
     node = text(spec, "nodeName")
     if node:
         found += [causes.invalid("spec.nodeName", node, fault) for fault in subdomain_faults(node)]
@@ -124,7 +120,7 @@ def _parsed(value: JsonValue) -> float:
 
 def check_pod_update(new: Json, old: Json) -> list[Cause]:
     """The causes that changing an existing pod's spec gives (`ValidatePodUpdate`)."""
-    found = check_pod(new)
+    found = [*metadata.check_update(new, old), *check_pod(new)]
     new_spec, old_spec = clone(section(new, "spec")), section(old, "spec")
     for field in ("containers", "initContainers"):
         ours, theirs = objects(new_spec, field), objects(old_spec, field)

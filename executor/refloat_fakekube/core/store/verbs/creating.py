@@ -2,7 +2,7 @@
 
 from refloat_fakekube.core.kinds import causes
 from refloat_fakekube.core.kinds.metadata import check_metadata
-from refloat_fakekube.core.objects import Json, ensure, section, text, time_text
+from refloat_fakekube.core.objects import Json, drop_nulls, ensure, section, text, time_text
 from refloat_fakekube.core.refusals import (
     AlreadyExistsError,
     BadRequestError,
@@ -10,6 +10,7 @@ from refloat_fakekube.core.refusals import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    UnforeseenError,
 )
 from refloat_fakekube.core.resources import NAMESPACES, Resource
 from refloat_fakekube.core.store.answers import Found
@@ -33,6 +34,7 @@ def create(turn: Turn, request: Create) -> Found:
     target = settle(resource, body, Target(resource, request.target.namespace, name))
     _check_namespace(turn, target)
     rules = strategy(resource)
+    drop_nulls(body)
     rules.default(body)
     for field in _SYSTEM_FIELDS:
         metadata.pop(field, None)
@@ -69,7 +71,8 @@ def settle(resource: Resource, body: Json, target: Target) -> Target:
     metadata = ensure(body, "metadata")
     kind, version = text(body, "kind") or resource.kind, text(body, "apiVersion") or resource.api_version
     if (kind, version) != (resource.kind, resource.api_version):
-        raise BadRequestError(f'{kind} in version "{version}" cannot be handled as a {resource.kind}')
+        why = f"converting (v1.{kind}) to (core.{resource.kind}): unknown conversion"
+        raise BadRequestError(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}')
     if target.name and text(metadata, "name") not in {"", target.name}:
         given = text(metadata, "name")
         raise BadRequestError(
@@ -91,7 +94,7 @@ def settle(resource: Resource, body: Json, target: Target) -> Target:
 
 def _check_version(metadata: Json) -> None:
     if text(metadata, "resourceVersion"):
-        raise BadRequestError("resourceVersion should not be set on objects to be created")
+        raise UnforeseenError("resourceVersion should not be set on objects to be created")
 
 
 def _settle_name(turn: Turn, resource: Resource, metadata: Json, wanted: str) -> str:

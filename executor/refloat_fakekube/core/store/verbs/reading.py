@@ -73,7 +73,7 @@ def _version(value: str) -> int:
         return 0
     if not value.isascii() or not value.isdigit():
         wrong = causes.invalid("resourceVersion", value, f'strconv.ParseUint: parsing "{value}": invalid syntax')
-        raise InvalidError("", "ListOptions", "", [wrong])
+        raise BadRequestError(f"invalid resource version: {wrong.words()}")
     return int(value)
 
 

@@ -6,9 +6,20 @@ Source: `Store.Update` in `k8s.io/apiserver/pkg/registry/generic/registry/store.
 from refloat_fakekube.core.kinds import causes
 from refloat_fakekube.core.kinds.metadata import check_metadata, check_update
 from refloat_fakekube.core.kinds.strategy import keep_part
-from refloat_fakekube.core.objects import Json, encode, ensure, names, number, section, text, texts, time_text
+from refloat_fakekube.core.objects import (
+    Json,
+    drop_nulls,
+    encode,
+    ensure,
+    names,
+    number,
+    section,
+    text,
+    texts,
+    time_text,
+)
 from refloat_fakekube.core.patches.dispatch import patched
-from refloat_fakekube.core.refusals import BadRequestError, Cause, ConflictError, InvalidError
+from refloat_fakekube.core.refusals import BadRequestError, Cause, ConflictError, InvalidError, UnforeseenError
 from refloat_fakekube.core.resources import NAMESPACES, Resource
 from refloat_fakekube.core.store.answers import Done, Found
 from refloat_fakekube.core.store.records import Stored
@@ -55,8 +66,9 @@ def patch(turn: Turn, request: Patch) -> Found:
 def _write(turn: Turn, request: Replace | Patch, before: Stored, new: Json) -> Found:
     resource, old = request.target.resource, before.read()
     settle(resource, new, request.target)
-    _check_identity(resource, new, before)
+    _check_identity(resource, new, before, exact=isinstance(request, Replace))
     rules = strategy(resource)
+    drop_nulls(new)
     rules.default(new)
     _keep_system_fields(new, old)
     if request.subresource == "status":
@@ -97,10 +109,13 @@ def _finished(resource: Resource, new: Json, old: Json) -> bool:
     return not held and number(old, "metadata", "deletionGracePeriodSeconds") == 0
 
 
-def _check_identity(resource: Resource, new: Json, before: Stored) -> None:
+def _check_identity(resource: Resource, new: Json, before: Stored, *, exact: bool) -> None:
+    """A uid in a PUT is a precondition (`exact`); in a PATCH it is a field that can't be changed."""
     metadata = section(new, "metadata")
     uid, version = text(metadata, "uid"), text(metadata, "resourceVersion")
-    if uid and uid != before.uid:
+    if version and not version.isdigit():
+        raise UnforeseenError(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if exact and uid and uid != before.uid:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before.uid}"
         place = f"/registry/{resource.plural}/{before.key}"
         storage = f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
@@ -114,7 +129,8 @@ def _check_identity(resource: Resource, new: Json, before: Stored) -> None:
 
 def _keep_system_fields(new: Json, old: Json) -> None:
     metadata, was = ensure(new, "metadata"), section(old, "metadata")
-    metadata["uid"] = text(was, "uid")
+    if not text(metadata, "uid"):
+        metadata["uid"] = text(was, "uid")
     for field in _KEPT:
         keep_part(metadata, was, field)
 
@@ -131,7 +147,7 @@ def bind(turn: Turn, request: Bind) -> Done:
         raise BadRequestError("name in URL does not match name in Binding object")
     node = text(body, "target", "name")
     if not node:
-        raise BadRequestError("target.name: Required value")
+        raise UnforeseenError("target.name: Required value")
     before = turn.state.get(target)
     pod = before.read()
     _check_bindable(pod, before, text(body, "metadata", "uid"))
