@@ -141,6 +141,8 @@ class Engine:
             await self._sync(records)
             self._syncing = 0
         self._observe(records)
+        for overdue_s in output.overdue_s:
+            self.ports.meters.pod_gone(overdue_s)
         if any(isinstance(record, Judged) for record in records):
             self.ports.failpoint("executor.classified")
         if held.changed or held.removed:
@@ -252,7 +254,7 @@ class Engine:
         state.used_bytes, state.oldest_seq = await self.ports.journal.sizes()
         book.limits = replace(book.limits, holds_deletes=self._fill() >= NO_DELETES_AT)
         self.tell_capacity()
-        self.ports.meters.phases({phase.value: book.count(phase) for phase in State})
+        self.ports.meters.phases(book.census())
         self.ports.meters.gauges(
             {
                 "journal_bytes": state.used_bytes,

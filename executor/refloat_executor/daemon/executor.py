@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import anyio
+from anyio.abc import TaskGroup
 
 from refloat_common.core.categories import compile_categories
 from refloat_common.core.link import executor_side
@@ -86,6 +87,7 @@ class Executor:
         self._ports = ports
         self._stopping = anyio.Event()
         self._parts = _assemble(settings, ports)
+        self._linked = False
 
     def stop(self) -> None:
         """Take nothing new, say goodbye, and end."""
@@ -101,36 +103,38 @@ class Executor:
         Raises:
             ExceptionGroup: of what ended it: `PassiveError`, `JournalBehindError`, `JournalBrokenError`, or a defect.
         """
-        parts, fresh = self._parts, self._ports.journal.loaded.fresh
-        self._ports.trace("exec.boot", {"jid": self._ports.journal.loaded.journal_id, "fresh": fresh})
+        self._ports.trace("exec.boot", {"jid": self._ports.journal.loaded.journal_id})
+        parts, application = self._parts, self._settings.application
         parts.engine.start()
         async with anyio.create_task_group() as tasks:
-            application = self._settings.application
             tasks.start_soon(parts.engine.run_gate, name="gate")
             tasks.start_soon(parts.engine.run_timers, name="timers")
             tasks.start_soon(parts.engine.run_upkeep, name="upkeep")
-            tasks.start_soon(
-                parts.work.run,
-                application.delete_concurrency_limit,
-                application.submit_concurrency_limit,
-                name="cluster work",
-            )
+            removals, creates = application.delete_concurrency_limit, application.submit_concurrency_limit
+            tasks.start_soon(parts.work.run, removals, creates, name="cluster work")
             tasks.start_soon(parts.nodes.run, name="nodes")
-            with anyio.move_on_after(NODES_FIRST_S):
-                await parts.nodes.synced.wait()
-            for follower in parts.pods:
-                tasks.start_soon(follower.run, name="pods")
-            if fresh:
-                with anyio.move_on_after(PODS_FIRST_S):
-                    for follower in parts.pods:
-                        await follower.synced.wait()
-            tasks.start_soon(parts.pump.receive, name="link receiver")
-            tasks.start_soon(parts.pump.run, name="link")
+            tasks.start_soon(self._open_up, tasks, name="start")
             await self._stopping.wait()
-            parts.pump.leave()
-            with anyio.move_on_after(FAREWELL_S):
-                await parts.pump.left.wait()
+            if self._linked:
+                parts.pump.leave()
+                with anyio.move_on_after(FAREWELL_S):
+                    await parts.pump.left.wait()
             tasks.cancel_scope.cancel()
+
+    async def _open_up(self, tasks: TaskGroup) -> None:
+        """Follow the pods once the nodes are known, and greet the scheduler once it can be told of every run."""
+        parts = self._parts
+        with anyio.move_on_after(NODES_FIRST_S):
+            await parts.nodes.synced.wait()
+        for follower in parts.pods:
+            tasks.start_soon(follower.run, name="pods")
+        if self._ports.journal.loaded.fresh:
+            with anyio.move_on_after(PODS_FIRST_S):
+                for follower in parts.pods:
+                    await follower.synced.wait()
+        tasks.start_soon(parts.pump.receive, name="link receiver")
+        tasks.start_soon(parts.pump.run, name="link")
+        self._linked = True
 
 
 def _assemble(settings: ExecutorSettings, ports: Ports) -> Parts:

@@ -101,10 +101,13 @@ class Meters(Protocol):
     """Counters and gauges; see `adapters.metrics`."""
 
     def failure(self, category: str, subcategory: str) -> None:
-        """A failure or a lease return was acknowledged by nobody yet, but is journaled."""
+        """The report of a failure with a category is journaled."""
 
     def forced_delete(self) -> None:
         """A pod was deleted with grace 0."""
+
+    def pod_gone(self, overdue_s: float) -> None:
+        """A pod that we deleted is gone, so long after its grace; 0 or less within it."""
 
     def kube_call(self, verb: str, outcome: str, seconds: float) -> None:
         """A request to the cluster was answered."""
@@ -118,8 +121,8 @@ class Meters(Protocol):
     def gauges(self, values: Mapping[str, float]) -> None:
         """Readings, by name."""
 
-    def phases(self, counts: Mapping[str, int]) -> None:
-        """How many runs are in each state."""
+    def phases(self, counts: Mapping[tuple[str, str], int]) -> None:
+        """How many runs there are, by queue and state; all that there are."""
 
     def unexpected(self, what: str) -> None:
         """Something came that should not; by a word of ours."""

@@ -5,6 +5,6 @@ timeouts, and read proxies from the environment; so only its reading of kubeconf
 """
 
 from refloat_executor.adapters.kube.api import KubeHttp, open_kube
-from refloat_executor.adapters.kube.credentials import Credentials, KubeConfigError, load_credentials
+from refloat_executor.adapters.kube.credentials import Credentials, KubeConfigError, Source, load_credentials
 
-__all__ = ["Credentials", "KubeConfigError", "KubeHttp", "load_credentials", "open_kube"]
+__all__ = ["Credentials", "KubeConfigError", "KubeHttp", "Source", "load_credentials", "open_kube"]

@@ -6,6 +6,7 @@ to be carried out, in this order.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +26,7 @@ from refloat_executor.core.ledger.values.news import (
     StrayFound,
     Unwanted,
 )
-from refloat_executor.core.ledger.values.records import Accepted, Adopted, Record, Reported, RunRecord
+from refloat_executor.core.ledger.values.records import Accepted, Adopted, Gone, Record, Reported, RunRecord
 
 TICK_GAP_S = 5.0
 """A longer gap between two ticks means that this process did not run: no pod was stuck through it."""
@@ -33,11 +34,15 @@ TICK_GAP_S = 5.0
 
 @dataclass(slots=True)
 class Output:
-    """What must be done, in order: sync `records`, then carry out `effects`. `changed` are the runs touched."""
+    """What must be done, in order: sync `records`, then carry out `effects`.
+
+    `changed` are the runs touched; `overdue_s` says of pods that went how long they outlived deletion and grace.
+    """
 
     records: list[Record] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     changed: dict[str, None] = field(default_factory=dict)
+    overdue_s: list[float] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.records or self.effects or self.changed)
@@ -97,6 +102,10 @@ class Book:
     def pending(self) -> Output:
         """What has come together since the last `take`; to be looked at only."""
         return self._output
+
+    def census(self) -> dict[tuple[str, str], int]:
+        """How many runs are in each state, by queue and state."""
+        return Counter((entry.queue, entry.state.value) for entry in self._entries.values())
 
     def count(self, *states: State) -> int:
         """How many runs are in one of these states."""
@@ -183,6 +192,8 @@ class Book:
             output.records.append(record)
             if isinstance(record, Reported):
                 self._note_report(record)
+            elif isinstance(record, Gone) and before is not None and before.accepted_s is not None:
+                output.overdue_s.append(at.now_s - before.accepted_s - before.grace_s)
         output.effects.extend(done.effects)
         entry = after if after is not None else before
         assert entry is not None

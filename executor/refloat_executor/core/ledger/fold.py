@@ -5,6 +5,7 @@ entry may stand in a state that rests on nothing more than its predecessor (HELD
 `durable` says what would be left of it after a crash.
 """
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -55,7 +56,13 @@ def written(entry: Entry | None, record: RunRecord) -> Entry | None:
         case Accepted(lease):
             name = pod_name(JobId(lease.job))
             return Entry(
-                run=lease.run, job=lease.job, namespace=lease.namespace, name=name, state=State.ACCEPTED, lease=lease
+                run=lease.run,
+                job=lease.job,
+                namespace=lease.namespace,
+                name=name,
+                state=State.ACCEPTED,
+                queue=sys.intern(lease.queue),
+                lease=lease,
             )
         case Adopted(run, job, namespace, name, uid):
             return Entry(run=run, job=job, namespace=namespace, name=name, state=State.ACTIVE, uid=uid)
@@ -169,6 +176,7 @@ def durable(entry: Entry) -> Entry:
         namespace=entry.namespace,
         name=entry.name,
         state=_DURABLE_STATE.get(entry.state, entry.state),
+        queue=entry.queue,
         lease=entry.lease,
         uid=entry.uid,
         progress=entry.progress,

@@ -84,6 +84,8 @@ class Entry:
     namespace: str
     name: str
     state: State
+    queue: str = ""
+    """For display; unknown for a run that was adopted."""
     lease: Lease | None = None
     """Only until the pod is created: specs are large."""
     uid: str = ""

@@ -1,0 +1,59 @@
+"""`refloat executor run`: runs the daemon of one cluster until it is told to stop."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import anyio
+
+from refloat_common.adapters.config_files import ConfigFileError, load_settings
+from refloat_common.adapters.failpoints import FailpointRefusedError
+from refloat_common.adapters.zmq_link.keys import KeyFileError
+from refloat_common.adapters.zmq_link.options import EndpointRefusedError
+from refloat_common.core.categories import CategoryConfigError
+from refloat_common.core.settings import SettingsError
+from refloat_executor.adapters.health import PortTakenError
+from refloat_executor.adapters.journal import (
+    JournalBrokenError,
+    JournalInUseError,
+    JournalTooNewError,
+    NetworkFileSystemError,
+)
+from refloat_executor.adapters.kube import KubeConfigError
+from refloat_executor.daemon.process import run_process
+from refloat_executor.settings import ExecutorSettings
+
+REFUSED = 1
+_CANNOT_START = (
+    CategoryConfigError,
+    ConfigFileError,
+    EndpointRefusedError,
+    FailpointRefusedError,
+    JournalBrokenError,
+    JournalInUseError,
+    JournalTooNewError,
+    KeyFileError,
+    KubeConfigError,
+    NetworkFileSystemError,
+    OSError,
+    PortTakenError,
+    SettingsError,
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.description = "Run the executor of one cluster. It logs JSON lines to standard error."
+    parser.add_argument(
+        "--config", action="append", required=True, type=Path, metavar="FILE", help="settings; later files over earlier"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs until SIGTERM or SIGINT (0). 1: it could not start or had to end. 3: a newer process has taken over."""
+    try:
+        settings = load_settings(ExecutorSettings, args.config)
+        return anyio.run(run_process, settings, backend_options={"use_uvloop": False})
+    except _CANNOT_START as error:
+        sys.stderr.write(f"refloat executor run: {error}\n")
+        return REFUSED
