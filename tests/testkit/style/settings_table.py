@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from enum import Enum
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
@@ -20,6 +21,7 @@ KINDS: dict[object, str] = {
     int: "whole number",
     str: "text",
     timedelta: "duration",
+    Path: "path",
 }
 ROW = re.compile(
     r"^\| `(?P<key>[^`]+)` \| (?P<kind>[^|]+) \| (?P<default>[^|]+) \| (?P<meaning>[^|]+) \|$", re.MULTILINE

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from refloat_common.core.categories.config import ErrorCategories
 from refloat_common.core.settings import Duration, FileModel, Flag, Whole
+from refloat_host.settings import HostSettings
 from testkit.style.settings_table import differences
 from testkit.style.tree import ROOT
 
@@ -17,7 +18,7 @@ PAGE = ROOT / "docs" / "configuration.md"
 
 @pytest.mark.parametrize(
     ("heading", "model", "prefix"),
-    [("Error categories", ErrorCategories, "application.errorCategories.")],
+    [("Error categories", ErrorCategories, "application.errorCategories."), ("Host", HostSettings, "")],
 )
 def test_the_page_tells_every_key(heading: str, model: type[BaseModel], prefix: str) -> None:
     assert list(differences(PAGE.read_text(encoding="utf-8"), heading, model, prefix)) == []
