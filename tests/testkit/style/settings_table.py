@@ -48,7 +48,7 @@ def expected(model: type[BaseModel], prefix: str = "") -> dict[str, Row]:
             for block in blocks:
                 rows |= expected(block, inner)
         else:
-            rows[key] = (_kind(field.annotation), _default(field))
+            rows[key] = ("bytes" if name.endswith("_bytes") else _kind(field.annotation), _default(field))
     return rows
 
 
@@ -90,6 +90,8 @@ def _shown(value: object) -> str:
             return f"`{format_go_duration(value)}`"
         case Enum():
             return f"`{value.value}`"
+        case float():
+            return f"`{value:.4g}`"
         case "" | () | [] | {}:
             return "empty"
         case list() | tuple():
@@ -100,9 +102,15 @@ def _shown(value: object) -> str:
             return f"`{value}`"
 
 
-def differences(page: str, heading: str, model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """What is missing from the table, too much in it, or otherwise than in the model; each line can be pasted."""
-    told, asked = documented(page, heading), expected(model, prefix)
+def differences(
+    page: str, heading: str, model: type[BaseModel], *, prefix: str = "", without: str = "-"
+) -> Iterator[str]:
+    """What is missing from the table, too much in it, or otherwise than in the model; each line can be pasted.
+
+    Keys that begin with `without` stand in a table of their own.
+    """
+    told = documented(page, heading)
+    asked = {key: row for key, row in expected(model, prefix).items() if not key.startswith(without)}
     for key, (kind, default) in asked.items():
         if key not in told:
             yield f"configuration: missing row: | `{key}` | {kind} | {default} |  |"

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from refloat_common.core.categories.config import ErrorCategories
 from refloat_common.core.settings import Duration, FileModel, Flag, Whole
+from refloat_executor.settings import ExecutorSettings
 from refloat_host.settings import HostSettings
 from testkit.style.settings_table import differences
 from testkit.style.tree import ROOT
@@ -16,12 +17,23 @@ from testkit.style.tree import ROOT
 PAGE = ROOT / "docs" / "configuration.md"
 
 
-@pytest.mark.parametrize(
-    ("heading", "model", "prefix"),
-    [("Error categories", ErrorCategories, "application.errorCategories."), ("Host", HostSettings, "")],
-)
-def test_the_page_tells_every_key(heading: str, model: type[BaseModel], prefix: str) -> None:
-    assert list(differences(PAGE.read_text(encoding="utf-8"), heading, model, prefix)) == []
+RULES = "application.errorCategories."
+
+
+def _page(heading: str, model: type[BaseModel], *, prefix: str = "", without: str = "-") -> list[str]:
+    return list(differences(PAGE.read_text(encoding="utf-8"), heading, model, prefix=prefix, without=without))
+
+
+def test_the_page_tells_every_key_of_the_executor() -> None:
+    assert _page("Executor", ExecutorSettings, without=RULES) == []
+
+
+def test_the_page_tells_every_key_of_the_rules() -> None:
+    assert _page("Error categories", ErrorCategories, prefix=RULES) == []
+
+
+def test_the_page_tells_every_key_of_the_host() -> None:
+    assert _page("Host", HostSettings) == []
 
 
 class _Shape(StrEnum):
