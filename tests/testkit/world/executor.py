@@ -27,6 +27,9 @@ class NoMeters:
     def forced_delete(self) -> None:
         """See `Meters`."""
 
+    def pod_gone(self, overdue_s: float) -> None:
+        """See `Meters`."""
+
     def kube_call(self, verb: str, outcome: str, seconds: float) -> None:
         """See `Meters`."""
 
@@ -39,7 +42,7 @@ class NoMeters:
     def gauges(self, values: Mapping[str, float]) -> None:
         """See `Meters`."""
 
-    def phases(self, counts: Mapping[str, int]) -> None:
+    def phases(self, counts: Mapping[tuple[str, str], int]) -> None:
         """See `Meters`."""
 
     def unexpected(self, what: str) -> None:
