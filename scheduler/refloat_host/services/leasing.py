@@ -1,6 +1,5 @@
 """Leases queued jobs to executors with room: a loop that sleeps until there is news, and one transaction per round."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,6 +7,7 @@ from typing import Protocol
 
 import anyio
 
+from refloat_common.adapters.logs import Log
 from refloat_common.core.clock import Chance, Clock
 from refloat_common.core.ids import ExecutorId, RunId
 from refloat_common.core.messages import MAX_LEASES_PER_MESSAGE, Lease
@@ -22,8 +22,6 @@ from refloat_host.services.news import News
 from refloat_scheduler.core.effects import Effect
 from refloat_scheduler.service.contract import ExecutorView, StoreUnavailable
 
-log = logging.getLogger(__name__)
-
 MAX_LEASES_PER_ROUND = MAX_LEASES_PER_MESSAGE
 RETRY_AFTER_S = 1.0
 """Pause after the store was unavailable."""
@@ -37,6 +35,14 @@ class Offers(Protocol):
 
     def offer(self, executor: ExecutorId, leases: Sequence[Lease]) -> None:
         """Send leases whose runs are committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`max_unacknowledged`: leases on the way to one executor. `look_again_after_s`: the loop looks even without news."""
+
+    max_unacknowledged: int
+    look_again_after_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +83,8 @@ class LeasingService:
         chance: Chance,
         news: News,
         fits: FitCache,
-        max_unacknowledged: int,
-        look_again_after_s: float,
+        limits: Limits,
+        log: Log,
     ) -> None:
         self._store = store
         self._offers = offers
@@ -86,20 +92,20 @@ class LeasingService:
         self._chance = chance
         self._news = news
         self._fits = fits
-        self._max_unacknowledged = max_unacknowledged
-        self._look_again_after_s = look_again_after_s
+        self._limits = limits
+        self._log = log
         self._deep: Mapping[str, Place] = {}
 
     async def run(self) -> None:
         """Lease whenever there is news, until cancelled. Looks by itself too, rarely, should news have been lost."""
         while True:
-            with anyio.move_on_after(self._look_again_after_s):
+            with anyio.move_on_after(self._limits.look_again_after_s):
                 await self._news.leasing.wait()
             try:
                 while await self._store.read(lambda tx: waiting.any_waiting(tx.connection)) and await self.round():
                     pass
             except StoreUnavailable as error:
-                log.warning("leasing waits: %s", error)
+                self._log("warning", "leasing waits", {"why": error})
                 await anyio.sleep(RETRY_AFTER_S * (0.5 + self._chance.fraction()))
                 self._news.leasing.set()
 
@@ -109,7 +115,7 @@ class LeasingService:
         Raises:
             StoreUnavailable: nothing was leased.
         """
-        room = Room.of(self._offers.executors(), self._max_unacknowledged)
+        room = Room.of(self._offers.executors(), self._limits.max_unacknowledged)
         if not room.slots:
             return False
         count = min(sum(room.slots.values()), MAX_LEASES_PER_ROUND)

@@ -12,7 +12,7 @@ from refloat_host.services.events import EventService
 from refloat_host.services.fits import FitCache
 from refloat_host.services.host import StoreHost
 from refloat_host.services.jobs import JobService
-from refloat_host.services.leasing import LeasingService
+from refloat_host.services.leasing import LeasingService, Limits
 from refloat_host.services.news import News
 from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService
@@ -129,8 +129,8 @@ class Bench:
             self.chance,
             self.news,
             self.fits,
-            max_unacknowledged=500,
-            look_again_after_s=10,
+            Limits(max_unacknowledged=500, look_again_after_s=10),
+            log=lambda _level, _message, _values: None,
         )
 
     def _committed(self, changes: Changes) -> None:

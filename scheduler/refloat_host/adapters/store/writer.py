@@ -4,6 +4,7 @@ Whoever waits shares one commit (group commit): at 4 ms a sync this is what make
 `InlineStore` is the same without a thread, for virtual time.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
@@ -77,10 +78,19 @@ class _Waiting(Generic[T]):
 
 
 class ThreadedStore(Store):
-    """Commits on one thread. `run` must be running for `transact` to get on."""
+    """Commits on one thread. `run` must be running for `transact` to get on.
 
-    def __init__(self, database: Database, on_commit: Callable[[Changes], None]) -> None:
+    `observe` is told of each commit: how many works it held, and the seconds that it took.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        on_commit: Callable[[Changes], None],
+        observe: Callable[[int, float], None] = lambda _works, _seconds: None,
+    ) -> None:
         super().__init__(database, on_commit)
+        self._observe = observe
         self._waiting: deque[_Waiting[Any]] = deque()
         self._news = anyio.Event()
         self._closed = False
@@ -120,12 +130,14 @@ class ThreadedStore(Store):
     async def _commit_batch(self) -> None:
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_WORKS_PER_COMMIT))]
         works = [waiting.work for waiting in batch]
+        begun_s = time.monotonic()
         try:
             with anyio.CancelScope(shield=True):
                 outcomes, changes = await to_thread.run_sync(self.database.execute, works, limiter=self._writer)
         except BaseException:
             self._waiting.extendleft(reversed(batch))
             raise
+        self._observe(len(works), time.monotonic() - begun_s)
         self._on_commit(changes)
         for waiting, outcome in zip(batch, outcomes, strict=True):
             self._settle(waiting, outcome)
