@@ -41,11 +41,12 @@ def rules_for(
     settings: RetrySettings,
     fleet: Fleet,
     now_ms: int,
+    speakers: Iterable[ExecutorId] = (),
 ) -> Rules:
-    """The rules for verdicts over these jobs, as they stand in this transaction."""
+    """The rules for verdicts over these jobs, as they stand in this transaction; `speakers` are who sent the news."""
     jobs = list(jobs)
     queues = sorted({job.queue for job in jobs})
-    executors = sorted({run.executor for job in jobs for run in job.runs[-1:]})
+    executors = sorted({*speakers, *(run.executor for job in jobs for run in job.runs[-1:])})
     return Rules(
         policies=policies,
         settings=settings,

@@ -1,0 +1,1 @@
+"""Jobs, runs, reports and a store in memory, for tests of the scheduler's core."""
