@@ -31,7 +31,7 @@ _NAME = "fake"
 
 
 class FakeCluster:
-    """A cluster for the length of an `async with` block. Without nodes no pod is ever scheduled.
+    """A cluster for the length of an `async with` block. Without nodes it is an API server alone, without a scheduler.
 
     The seed decides uids, generated names and the chances that scripts take.
     """
@@ -53,7 +53,8 @@ class FakeCluster:
         try:
             self._running = await self._stack.enter_async_context(running_server(self._server, self._rng))
             access = Access(self._running.url, self._server.token)
-            kubelets = running_kubelets(access, self._nodes, self._rng, self._kubelets)
+            schedule = bool(self._nodes)
+            kubelets = running_kubelets(access, self._nodes, self._rng, self._kubelets, schedule=schedule)
             self._fleet = await self._stack.enter_async_context(kubelets)
         except BaseException:
             await self._stack.aclose()

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+
 from testkit.kube_api import APPLY, JSON_PATCH, MERGE, STRATEGIC, Json, KubeApi, fake_kube_api, real_kube_api
 
 UID = "00000000-0000-0000-0000-000000000000"

@@ -3,7 +3,7 @@
 import http.client
 import json
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 Json = dict[str, Any]
+Query = Mapping[str, str | int]
 MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 JSON_PATCH, APPLY = "application/json-patch+json", "application/apply-patch+yaml"
 
@@ -41,14 +42,19 @@ class KubeApi:
     url: str
     headers: dict[str, str] = field(default_factory=dict)
     ca_file: Path | None = None
-    forget: Callable[[], None] = lambda: None
+    forget: Callable[[], object] = lambda: None
     timeout_s: float = 20.0
 
     def call(
-        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", **query: str | int
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        query: Query | None = None,
     ) -> Reply:
-        """One request; keyword arguments become the query."""
-        with self._response(method, path, body, content_type, query) as response:
+        """One request; a body of bytes goes out as it is, anything else as JSON."""
+        with self._response(method, path, body, content_type, query or {}) as response:
             data = response.read()
             headers = {name.lower(): value for name, value in response.getheaders()}
             if headers.get("content-type", "").startswith("application/json"):
@@ -56,19 +62,19 @@ class KubeApi:
             return Reply(response.status, {"message": data.decode()}, headers)
 
     def get(self, path: str, **query: str | int) -> Reply:
-        return self.call("GET", path, **query)
+        return self.call("GET", path, query=query)
 
     def post(self, path: str, body: Json, **query: str | int) -> Reply:
-        return self.call("POST", path, body, **query)
+        return self.call("POST", path, body, query=query)
 
     def put(self, path: str, body: Json, **query: str | int) -> Reply:
-        return self.call("PUT", path, body, **query)
+        return self.call("PUT", path, body, query=query)
 
     def patch(self, path: str, body: Any, content_type: str = STRATEGIC, **query: str | int) -> Reply:
-        return self.call("PATCH", path, body, content_type=content_type, **query)
+        return self.call("PATCH", path, body, content_type, query)
 
     def delete(self, path: str, body: Json | None = None, **query: str | int) -> Reply:
-        return self.call("DELETE", path, body, **query)
+        return self.call("DELETE", path, body, query=query)
 
     @contextmanager
     def watch(self, path: str, **query: str | int) -> Iterator[Iterator[Json]]:
@@ -90,7 +96,7 @@ class KubeApi:
 
     @contextmanager
     def _response(
-        self, method: str, path: str, body: Any, content_type: str, query: dict[str, str | int]
+        self, method: str, path: str, body: Any, content_type: str, query: Query
     ) -> Iterator[http.client.HTTPResponse]:
         parts = urlsplit(self.url)
         host, port = parts.hostname or "", parts.port

@@ -45,6 +45,7 @@ class PodWorker:
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._serial = 0
+        self._missed: Json | None = None
         self.record_events = True
         self.alive: Callable[[], bool] = lambda: True
         self.lose_node: Callable[[], None] = lambda: None
@@ -52,13 +53,17 @@ class PodWorker:
 
     def seen(self, pod: Json) -> None:
         """The watch shows the pod."""
-        if self.alive():
+        self._missed = None if self.alive() else pod
+        if self._missed is None:
             self._do(self._play.seen(pod, self._now_s()))
 
     def wake(self) -> None:
         """Time has passed, or the node has come back."""
-        if self.alive():
-            self._do(self._play.due(self._now_s()))
+        if not self.alive():
+            return
+        self._do(self._play.due(self._now_s()))
+        if self._missed is not None:
+            self.seen(self._missed)
 
     def stop(self) -> None:
         """The pod is gone, or the kubelet ends."""

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from refloat_fakekube.core.objects import Json, clone
+
+from refloat_fakekube.core.objects import clone
 from refloat_fakekube.core.play.machine import Latencies
 from refloat_fakekube.core.play.script import ANNOTATION, Facts, choose
 from refloat_fakekube.core.resources import PODS
 from refloat_fakekube.core.store.requests import Delete, Target
 from testkit.fakekube_world import World
 
-RECORDED = {
+RECORDED: dict[str, Any] = {
     row["id"].removeprefix("real-"): row
     for row in map(json.loads, Path("tests/data/real_node.jsonl").read_text().splitlines())
 }
@@ -96,11 +97,8 @@ def comparable(value: Any, uid: str) -> Any:
     return value.replace(uid, "UID") if isinstance(value, str) else value
 
 
-def lines_of(watch: list[Json]) -> list[Any]:
-    return [
-        [line["type"], comparable(line["object"], line["object"]["metadata"]["uid"])]  # type: ignore[index,call-overload]
-        for line in watch
-    ]
+def lines_of(watch: Any) -> list[Any]:
+    return [[line["type"], comparable(line["object"], line["object"]["metadata"]["uid"])] for line in watch]
 
 
 def ended(line: Any) -> bool:
@@ -108,18 +106,21 @@ def ended(line: Any) -> bool:
 
 
 def until_end(watch: list[Any]) -> list[Any]:
-    """The recording up to the line with the last word of the kubelet: taints that came later are cut off."""
-    kept = []
+    """The recording up to the kubelet's last word: taints, and an address that is taken back, come later."""
+    kept: list[Any] = []
     for line in watch:
-        if any(one["type"] == "DisruptionTarget" for one in line["object"]["status"].get("conditions", [])):
+        status = line["object"]["status"]
+        disrupted = any(one["type"] == "DisruptionTarget" for one in status.get("conditions", []))
+        if disrupted or (kept and ended(kept[-1]) and same_containers(kept[-1], line)):
             break
-        if ended(line) and kept and ended(kept[-1]) and "podIP" not in line["object"]["status"]:
-            if line["object"]["status"].get("containerStatuses") == kept[-1]["object"]["status"].get(
-                "containerStatuses"
-            ):
-                break
         kept.append(line)
     return kept
+
+
+def same_containers(before: Any, after: Any) -> bool:
+    return bool(
+        before["object"]["status"].get("containerStatuses") == after["object"]["status"].get("containerStatuses")
+    )
 
 
 def message_in(watch: list[Any]) -> str:
@@ -136,8 +137,7 @@ def started(case: str, script: Any) -> tuple[World, Target, Any]:
     row = RECORDED[case]
     script = {key: message_in(row["watch"]) if value is ... else value for key, value in script.items()}
     world = World()
-    first = clone(row["watch"][0]["object"])
-    uid = first["metadata"]["uid"]
+    first: Any = clone(row["watch"][0]["object"])
     pod: Any = {
         "metadata": {
             "name": first["metadata"]["name"],
@@ -150,7 +150,7 @@ def started(case: str, script: Any) -> tuple[World, Target, Any]:
         pod["metadata"]["finalizers"] = first["metadata"]["finalizers"]
     target = world.create_pod(pod)
     created: Any = world.pods[-1]["object"]
-    script = json.loads(json.dumps(script).replace(uid, created["metadata"]["uid"]))
+    script = json.loads(json.dumps(script).replace(first["metadata"]["uid"], created["metadata"]["uid"]))
     created["metadata"]["annotations"][ANNOTATION] = json.dumps(script)
     if not pod["spec"].get("nodeName"):
         world.bind(target, "n1")
@@ -158,7 +158,7 @@ def started(case: str, script: Any) -> tuple[World, Target, Any]:
     return world, target, outcome
 
 
-def event_facts(watch: list[Any]) -> list[Any]:
+def event_facts(watch: Any) -> list[Any]:
     """Every event once, in the order of its first appearance, with what does not differ from run to run."""
     found: dict[str, Any] = {}
     for line in watch:
@@ -204,7 +204,7 @@ def test_a_deleted_pod_goes_through_the_lines_of_a_real_one(case: str) -> None:
     assert ignoring_order(world.pods) == ignoring_order(RECORDED[case]["watch"])
 
 
-def ignoring_order(watch: list[Any]) -> list[Any]:
+def ignoring_order(watch: Any) -> list[Any]:
     """The lines with conditions sorted: when a kubelet moves DisruptionTarget to the front is a matter of chance."""
     kept: list[Any] = []
     for kind, obj in lines_of(watch):

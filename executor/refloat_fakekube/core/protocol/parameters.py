@@ -12,7 +12,7 @@ from refloat_fakekube.core.kinds import causes
 from refloat_fakekube.core.kinds.table import STRATEGIES
 from refloat_fakekube.core.objects import Json, JsonValue, NotAnObjectError, decode, encode, number, section, text
 from refloat_fakekube.core.patches.dispatch import MEDIA_TYPES
-from refloat_fakekube.core.protocol.routes import TRUE, Route
+from refloat_fakekube.core.protocol.routes import Route, is_true
 from refloat_fakekube.core.refusals import (
     BadRequestError,
     InvalidError,
@@ -109,8 +109,8 @@ def to_watch(call: Call) -> Watch:
         selector(call),
         version=query.get("resourceVersion", ""),
         match=query.get("resourceVersionMatch", ""),
-        initial=None if initial is None else initial in TRUE,
-        bookmarks=query.get("allowWatchBookmarks") in TRUE,
+        initial=None if initial is None else is_true(initial),
+        bookmarks=is_true(query.get("allowWatchBookmarks")),
     )
 
 
@@ -151,7 +151,7 @@ def _write_options(call: Call) -> WriteOptions:
     query = call.query
     kind = {"create": "CreateOptions", "update": "UpdateOptions"}.get(call.route.verb, "PatchOptions")
     dry_run = _dry_run([query["dryRun"]] if query.get("dryRun") else [], kind)
-    return WriteOptions(dry_run, query.get("fieldManager", "")[:_MANAGER_MAX], query.get("force") in TRUE)
+    return WriteOptions(dry_run, query.get("fieldManager", "")[:_MANAGER_MAX], is_true(query.get("force")))
 
 
 def _delete_options(call: Call, given: Json | None) -> DeleteOptions:

@@ -11,8 +11,11 @@ _NAMED = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "
 _COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 _WITH_NAMESPACE, _WITH_NAME, _WITH_SUBRESOURCE = 2, 2, 3
-TRUE = {"true", "1"}
-"""What a boolean parameter may say for yes."""
+
+
+def is_true(value: str | None) -> bool:
+    """A boolean parameter: there, and neither 0 nor false (`Convert_Slice_string_To_bool`)."""
+    return value is not None and value.lower() not in {"false", "0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ def _route(method: str, target: Target, subresource: str, query: Mapping[str, st
     if target.name and resource.namespaced and not target.namespace:
         raise NoSuchPathError
     verb = (_NAMED if target.name else _COLLECTION).get(method, "")
-    if verb == "list" and query.get("watch") in TRUE:
+    if verb == "list" and is_true(query.get("watch")):
         verb = "watch"
     if subresource:
         found = resource.subresource(subresource)
