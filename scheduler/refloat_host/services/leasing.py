@@ -39,7 +39,7 @@ class Offers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`max_unacknowledged`: leases on the way to one executor. `look_again_after_s`: the loop looks even without news."""
+    """`max_unacknowledged`: leases on the way to one executor. `look_again_after_s`: the loop looks, news or not."""
 
     max_unacknowledged: int
     look_again_after_s: float
