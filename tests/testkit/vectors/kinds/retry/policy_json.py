@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from refloat_common.core.jsontypes import JsonObject
+from refloat_ctl.core.text.writing import write_yaml
 from refloat_scheduler.core.policies.document import (
     MemoryBump,
     MutationDocument,
@@ -20,7 +21,7 @@ from testkit.vectors.model import Kind, Vector
 
 
 def answer(question: JsonObject) -> JsonObject:
-    """The errors of each stage, and the policy as it is written again."""
+    """The errors of each stage, and the policy as it is written again, in JSON and in YAML."""
     try:
         policy = with_factors(decode(question["policy"]), obj(question.get("factor")))
     except PolicyDecodeError as error:
@@ -28,7 +29,8 @@ def answer(question: JsonObject) -> JsonObject:
     errors = {"decodeError": None, "writeError": write_error(policy), "compileError": compile_error(policy)}
     if policy is None or question.get("factor"):
         return errors
-    return {**errors, "json": json.loads(json.dumps(encode(policy)))}
+    body = encode(policy)
+    return {**errors, "json": json.loads(json.dumps(body)), "yaml": write_yaml(body)}
 
 
 def with_factors(policy: PolicyBody | None, factors: JsonObject) -> PolicyBody | None:
@@ -51,7 +53,7 @@ def expected(vector: Vector) -> JsonObject:
     if error:
         field = text(error).partition("field ")[2].partition(" ")[0].rpartition(".")[2].casefold()
         return {"decodeError": field or _field_of_unknown_action(vector)}
-    restated = {key: value for key, value in vector.armada.items() if key not in ("yaml", "jsonError")}
+    restated = {key: value for key, value in vector.armada.items() if key != "jsonError"}
     if vector.armada_fault:
         ours = answer(vector.input)
         return {**restated, "writeError": ours["writeError"], "compileError": ours["compileError"]}

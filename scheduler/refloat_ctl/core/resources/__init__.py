@@ -1,0 +1,1 @@
+"""What files for the command line hold: retry policies, queues and job sets."""

@@ -1,0 +1,1 @@
+"""Texts: YAML as Go's library reads and writes it, JSON as Go prints it, tables."""
