@@ -7,7 +7,7 @@ Whoever waits shares one commit (group commit): at 4 ms a sync this is what make
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -28,11 +28,23 @@ MAX_READS_AT_ONCE = 2
 
 
 class Store(ABC):
-    """The store, as coroutines see it. `on_commit` is called after each commit with what it changed."""
+    """The store, as coroutines see it. `on_commit` is called after each commit with what it changed.
+
+    `trouble` says why the last commit was refused; it is empty while commits succeed.
+    """
 
     def __init__(self, database: Database, on_commit: Callable[[Changes], None]) -> None:
         self.database = database
+        self.trouble = ""
         self._on_commit = on_commit
+
+    @abstractmethod
+    async def run(self) -> None:
+        """Commit what comes, until cancelled. `transact` needs it running.
+
+        Raises:
+            StoreBrokenError: what is on the disk is not known; the process must end.
+        """
 
     @abstractmethod
     async def transact(self, work: Work[T]) -> T:
@@ -50,17 +62,28 @@ class Store(ABC):
             StoreUnavailable: the database does not answer.
         """
 
+    def _committed(self, outcomes: Sequence[Outcome[T]], changes: Changes) -> None:
+        """Note how a batch ended, and pass on what it changed."""
+        refused = [outcome.error for outcome in outcomes if isinstance(outcome, Raised)]
+        unavailable = [error for error in refused if isinstance(error, StoreUnavailable)]
+        self.trouble = str(unavailable[0]) if len(unavailable) == len(outcomes) else ""
+        self._on_commit(changes)
+
 
 class InlineStore(Store):
     """Commits at once, in the caller's own task. A kill can fall before or after the commit, never into it."""
 
+    async def run(self) -> None:
+        """There is nothing to run."""
+        await anyio.sleep_forever()
+
     async def transact(self, work: Work[T]) -> T:
         """See `Store.transact`."""
         await anyio.lowlevel.checkpoint()
-        [outcome], changes = self.database.execute([work])
-        self._on_commit(changes)
+        outcomes, changes = self.database.execute([work])
+        self._committed(outcomes, changes)
         await anyio.lowlevel.checkpoint()
-        return _value(outcome)
+        return _value(outcomes[0])
 
     async def read(self, work: Work[T]) -> T:
         """See `Store.read`."""
@@ -138,7 +161,7 @@ class ThreadedStore(Store):
             self._waiting.extendleft(reversed(batch))
             raise
         self._observe(len(works), time.monotonic() - begun_s)
-        self._on_commit(changes)
+        self._committed(outcomes, changes)
         for waiting, outcome in zip(batch, outcomes, strict=True):
             self._settle(waiting, outcome)
 
