@@ -3,7 +3,9 @@
 Two places grow. The *requirements* (the pod's totals) grow step by step at each retry, rounded up, and are what the
 probe is asked about. The *pod* of a lease grows from the submitted spec by the whole record, rounded down, so it never
 exceeds the requirements. A fixed amount is shared among the containers that run together, native sidecars too, in
-proportion to what they ask for; an ordinary init container, which runs before them, gets it whole.
+proportion to what they ask for; an ordinary init container, which runs before them, gets it whole. (So only where an
+init container that starts after a sidecar outweighs everything else can a pod ask for more than was probed, by at most
+the sidecar's share.)
 """
 
 from collections.abc import Callable, Mapping, Sequence
