@@ -88,7 +88,8 @@ class HostSettings(SchedulerSettings):
     """All of it.
 
     `cycle_period` is accepted for Armada's files: nothing here waits for a cycle. `schedule_period` is how often the
-    leasing loop looks by itself; news wakes it at once.
+    leasing loop looks by itself; news wakes it at once. `plugin` is its name in the entry-point group
+    `refloat.scheduler_plugins`.
     """
 
     store: StoreSettings = StoreSettings()
@@ -98,5 +99,6 @@ class HostSettings(SchedulerSettings):
     metrics: HostMetricsSettings = HostMetricsSettings()
     http: HttpSettings = HttpSettings()
     grpc: GrpcSettings = GrpcSettings()
+    plugin: Annotated[str, Field(min_length=1)] = "refloat"
     listen_address: str = "127.0.0.1"
     log_level: Annotated[str, Field(pattern="^(debug|info|warning|error)$")] = "info"
