@@ -71,9 +71,12 @@ def checked_queue(queue: Queue) -> Queue:
             raise InvalidFieldError("labels", f"{key}={value}", "must have a key and a value")
     for permission in queue.permissions:
         _check_permission(permission)
-    for resource, limit in queue.resource_limits.items():
-        if not math.isfinite(limit) or limit < 0:
-            raise InvalidFieldError(f"resourceLimits[{resource}]", limit, "must be a finite number, not negative")
+    _check_limits(queue.resource_limits, "resourceLimits")
+    for priority_class, fractions in queue.resource_limits_by_priority_class_name.items():
+        path = f"resourceLimitsByPriorityClassName[{priority_class}]"
+        _check_limits(fractions.maximum_resource_fraction, f"{path}.maximumResourceFraction")
+        for pool, limits in fractions.maximum_resource_fraction_by_pool.items():
+            _check_limits(limits, f"{path}.maximumResourceFractionByPool[{pool}]")
     return replace(queue, retry_policies=_collapsed(queue.retry_policies))
 
 
@@ -86,6 +89,13 @@ def _check_permission(permission: Permission) -> None:
     for verb in permission.verbs:
         if verb not in VERBS:
             raise InvalidFieldError("permissions.verbs", verb, f"must be one of {', '.join(VERBS)}")
+
+
+def _check_limits(limits: Mapping[str, float], path: str) -> None:
+    """JSON, in which a queue is stored, has no NaN and no infinity."""
+    for resource, limit in limits.items():
+        if not math.isfinite(limit) or limit < 0:
+            raise InvalidFieldError(f"{path}[{resource}]", limit, "must be a finite number, not negative")
 
 
 def _collapsed(names: Iterable[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from refloat_common.core.ids import JobId
 from refloat_host.core.errors import InvalidFieldError
-from refloat_scheduler.core.model import Job, JobState
+from refloat_scheduler.core.model import Job
 
 MAX_JOB_IDS = 10_000
 """Ids in one order."""
@@ -16,15 +16,15 @@ class Selection:
     """Which jobs an order is for: these ids, or, with no ids, all unfinished jobs of a job set or of a whole queue.
 
     Whatever else is given is a condition too: a job that stands elsewhere than in `queue` and `job_set` is left out as
-    an unknown one is, whoever names its id. `priority_classes` are names in pod specs; `pools` are where jobs run now,
-    so that a queued job is in none. An empty condition excludes nothing.
+    an unknown one is, whoever names its id. `standings` are as in `standing`; `priority_classes` are names in pod
+    specs; `pools` are where jobs run now, so that a queued job is in none. An empty condition excludes nothing.
     """
 
     job_ids: Sequence[JobId] = ()
     queue: str = ""
     job_set: str = ""
     whole_queue: bool = False
-    states: frozenset[JobState] = frozenset()
+    standings: frozenset[str] = frozenset()
     priority_classes: frozenset[str] = frozenset()
     pools: frozenset[str] = frozenset()
 
@@ -34,10 +34,16 @@ class Selection:
         return (
             self.queue in ("", job.queue)
             and self.job_set in ("", job.job_set)
-            and (not self.states or job.state in self.states)
+            and (not self.standings or standing(job) in self.standings)
             and (not self.priority_classes or priority_class in self.priority_classes)
             and (not self.pools or (run is not None and run.pool in self.pools))
         )
+
+
+def standing(job: Job) -> str:
+    """Where a job stands: the state of its current run if it has one (`leased`, `pending`, `running`), else its own."""
+    run = job.current_run
+    return job.state.value if run is None else run.state.value
 
 
 def check_selection(selection: Selection) -> None:

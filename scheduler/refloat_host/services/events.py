@@ -1,6 +1,6 @@
 """The event stream: read from any message id on, and followed without asking again and again."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from refloat_host.adapters.store.queries import stream
 from refloat_host.adapters.store.queries.stream import Message
@@ -31,7 +31,7 @@ class EventService:
         """The id of the newest event of all; 0 where there is none."""
         return await self._store.read(lambda tx: stream.last_id(tx.connection))
 
-    async def follow(self, queue: str, job_set: str, after: int = 0) -> AsyncIterator[Message]:
+    async def follow(self, queue: str, job_set: str, after: int = 0) -> AsyncGenerator[Message, None]:
         """Events behind a message id, then each new one as soon as it is committed; never ends by itself."""
         with self._news.reading((queue, job_set)) as grown:
             while True:

@@ -15,6 +15,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 WHOLE = {
     FieldDescriptor.CPPTYPE_INT32: st.integers(-(1 << 31), (1 << 31) - 1),
     FieldDescriptor.CPPTYPE_INT64: st.integers(-(1 << 63), (1 << 63) - 1),
+    FieldDescriptor.CPPTYPE_UINT32: st.integers(0, (1 << 32) - 1),
 }
 
 
@@ -63,12 +64,16 @@ class Drawer:
             else:
                 self.fill(items.add(), depth + 1)
 
-    def _scalar(self, field: FieldDescriptor) -> bool | int | str:
+    def _scalar(self, field: FieldDescriptor) -> bool | int | float | str:
         if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
             return self._draw(st.booleans()) if self._zeros else True
         if field.cpp_type in WHOLE:
             number = WHOLE[field.cpp_type]
             return self._draw(number if self._zeros else number.filter(bool))
+        if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
+            return self._draw(st.floats(0.5, 1e12, allow_nan=False))
+        if field.enum_type is not None:
+            return self._draw(st.sampled_from(sorted(field.enum_type.values_by_number)))
         assert field.cpp_type == FieldDescriptor.CPPTYPE_STRING
         return self._draw(st.just("") | TEXTS if self._zeros else TEXTS)
 

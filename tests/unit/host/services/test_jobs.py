@@ -227,8 +227,9 @@ async def test_an_id_under_another_queue_or_job_set_is_unknown_there(bench: Benc
     ("selection", "cancelled"),
     [
         (Selection(queue="q", whole_queue=True), ["job-001", "job-002", "job-003"]),
-        (Selection(queue="q", whole_queue=True, states=frozenset({JobState.QUEUED})), ["job-002", "job-003"]),
-        (Selection(queue="q", job_set="s", states=frozenset({JobState.LEASED})), ["job-001"]),
+        (Selection(queue="q", whole_queue=True, standings=frozenset({"queued"})), ["job-002", "job-003"]),
+        (Selection(queue="q", job_set="s", standings=frozenset({"running"})), ["job-001"]),
+        (Selection(queue="q", job_set="s", standings=frozenset({"leased", "pending"})), []),
         (Selection(queue="q", whole_queue=True, priority_classes=frozenset({"high", "low"})), ["job-003"]),
         (Selection(queue="q", whole_queue=True, pools=frozenset({"default"})), ["job-001"]),
         (Selection(queue="q", whole_queue=True, pools=frozenset({"gpu"})), []),

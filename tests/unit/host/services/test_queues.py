@@ -91,6 +91,16 @@ async def test_policies_that_do_not_exist_are_named_and_nothing_changes(bench: B
         (Queue(name="q", permissions=(Permission((Subject("User", ""),)),)), "permissions.subjects.name: '' must not"),
         (Queue(name="q", permissions=(Permission(verbs=("fly",)),)), "permissions.verbs: 'fly' must be one of"),
         (Queue(name="q", resource_limits={"cpu": -1.0}), r"resourceLimits\[cpu\]: -1.0 must be"),
+        (
+            Queue(name="q", resource_limits_by_priority_class_name={"high": Fractions({"cpu": float("nan")})}),
+            r"resourceLimitsByPriorityClassName\[high\]\.maximumResourceFraction\[cpu\]: nan must be a finite",
+        ),
+        (
+            Queue(
+                name="q", resource_limits_by_priority_class_name={"high": Fractions({}, {"gpu": {"cpu": float("inf")}})}
+            ),
+            r"\[high\]\.maximumResourceFractionByPool\[gpu\]\[cpu\]: inf must be a finite number, not negative",
+        ),
     ],
 )
 async def test_a_field_that_cannot_be_used_is_named_with_its_value(bench: Bench, queue: Queue, message: str) -> None:
