@@ -45,7 +45,7 @@ def after_failure(job: Job, run: Run, rules: Rules, before: tuple[Event, ...] = 
         failed = replace(failed, record=MutationRecord(avoid=job.record.avoid, version=job.record.version))
         settlement = settle_failure(failed, circumstances)
     told = before
-    if settlement.error is not None and (settlement.decided or not settlement.retry):
+    if settlement.error is not None:
         told += (telling.failed(failed, run, settlement.error, rules.now_ms, retryable=settlement.retry),)
     return settlement.job, replace(settled(run, settlement, told), notes=notes + settlement.notes)
 

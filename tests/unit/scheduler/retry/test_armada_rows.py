@@ -185,6 +185,12 @@ def test_17_every_attempted_node_is_avoided() -> None:
     assert found.job.record == MutationRecord(avoid=("node-1", "node-2"), version=1)
 
 
+def test_nodes_where_nothing_was_tried_are_not_avoided() -> None:
+    job = job_of(run_of(1, RunState.FAILED), run_of(2, RunState.FAILED, attempted=False))
+    found = settled(job, rules_of(policy_of(rule("Retry", "oom", avoid=True))))
+    assert found.job.record.avoid == ("node-1",)
+
+
 def test_18_no_untried_node() -> None:
     fleet = Fleet.of(nodes_of("node-1"))
     job = job_of(*failures(1))

@@ -87,7 +87,7 @@ def _settled(job: Job, run: Run, rules: Rules) -> JsonObject:
     settlement = settle_failure(job, rules.circumstances(job, run.executor))
     decisions, gangs = cycle.samples_json(settlement.samples)
     public: list[JsonValue] = []
-    if settlement.error and (settlement.decided or not settlement.retry):
+    if settlement.error:
         event = telling.failed(job, run, settlement.error, 0, retryable=settlement.retry)
         public.append(cycle.public_json(event))
     return {
