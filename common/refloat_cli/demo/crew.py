@@ -93,6 +93,11 @@ class Crew:
         """How often a process was started."""
         return self._members[name].starts
 
+    def exit_code(self, name: str) -> int | None:
+        """The exit code of a process that has ended by itself, negative for a signal; None while it runs."""
+        process = self._members[name].process
+        return None if process is None else process.poll()
+
     def check(self) -> None:
         """See that all run.
 
