@@ -11,6 +11,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from refloat_common.core.settings import FileModel, Flag, Whole
+from refloat_host.core.listening import loopback_address
+from refloat_host.core.listening import LoopbackAddress
 from refloat_scheduler.settings import MetricsSettings, Period, SchedulerSettings
 
 Port = Annotated[Whole, Field(ge=0, le=65535)]
@@ -69,9 +71,10 @@ class HttpSettings(PortSettings):
 
 
 class GrpcSettings(PortSettings):
-    """`grpc`: the management API."""
+    """`grpc`: the management API, on loopback only as long as it knows no permissions."""
 
     port: Port = 50051
+    listen_address: LoopbackAddress = "127.0.0.1"
 
 
 class HostMetricsSettings(MetricsSettings):

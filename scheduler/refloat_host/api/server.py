@@ -21,7 +21,7 @@ from refloat_host.api.events import EventCalls
 from refloat_host.api.policies import PolicyCalls
 from refloat_host.api.queues import QueueCalls
 from refloat_host.api.submit import SubmitCalls
-from refloat_host.core.listening import GrpcSettings
+from refloat_host.core.listening import endpoint
 from refloat_host.services.admin import AdminService
 from refloat_host.services.events import EventService
 from refloat_host.services.jobs import JobService
@@ -62,12 +62,12 @@ class AddressTakenError(Exception):
     """The address can't be listened on."""
 
     def __init__(self, address: str, why: str) -> None:
-        super().__init__(f"grpc.address: {address!r} can't be listened on: {why}")
+        super().__init__(f"grpc: {address!r} can't be listened on: {why}")
 
 
 @asynccontextmanager
-async def serving(services: Services, settings: GrpcSettings) -> AsyncIterator[str]:
-    """Serve while the context lasts; yields the address that is listened on, its port filled in.
+async def serving(services: Services, address: str, port: int) -> AsyncIterator[str]:
+    """Serve while the context lasts; yields address and port, which port 0 has chosen.
 
     Raises:
         AddressTakenError: another program listens there.
@@ -83,12 +83,12 @@ async def serving(services: Services, settings: GrpcSettings) -> AsyncIterator[s
     names = [service.full_name for service in tables]
     standard = [health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME]
     reflection.enable_server_reflection([*names, *standard], server)
-    address = _listen(server, settings.address)
+    bound = _listen(server, endpoint(address, port))
     for name in ("", *names):
         await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
     await server.start()
     try:
-        yield address
+        yield bound
     finally:
         with anyio.CancelScope(shield=True):
             await checks.enter_graceful_shutdown()

@@ -4,62 +4,46 @@ The API does not know yet who may do what, so it listens where only this machine
 """
 
 import ipaddress
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator
 
-from refloat_common.core.settings import FileModel
-
-DEFAULT_PORT = 50051
-"""Armada's gRPC port."""
-
-_LOOPBACK_NAMES = ("localhost",)
+_LOOPBACK_NAME = "localhost"
+_SIX = 6
 
 
 class NotLoopbackError(ValueError):
-    """The address can be reached from other machines."""
+    """The address can be reached from other machines, or is a name that may mean one."""
 
     def __init__(self) -> None:
         super().__init__(
-            f"must be a loopback address such as 127.0.0.1:{DEFAULT_PORT}: the API has no permissions yet, so whoever "
-            "reaches it may do everything"
+            "input should be a loopback address such as 127.0.0.1: the management API has no permissions yet, so "
+            "whoever reaches it may do everything"
         )
 
 
-class NoAddressError(ValueError):
-    """The text is no address and port."""
-
-    def __init__(self) -> None:
-        super().__init__(f"must be an address and a port such as 127.0.0.1:{DEFAULT_PORT}")
-
-
-def loopback_address(text: str) -> str:
-    """The address, if it is one that only this machine reaches; port 0 is any free one.
+def loopback(address: str) -> str:
+    """The address, if only this machine reaches it.
 
     Raises:
-        NoAddressError: it is no address and port.
         NotLoopbackError: it can be reached from elsewhere.
     """
-    host, _, port = text.rpartition(":")
-    if not host or not (port.isascii() and port.isdecimal()) or not 0 <= int(port) <= 0xFFFF:  # noqa: PLR2004  ports
-        raise NoAddressError
-    if host.lower() in _LOOPBACK_NAMES:
-        return text
-    bracketed = host.startswith("[") and host.endswith("]")
+    if address.lower() == _LOOPBACK_NAME:
+        return address
     try:
-        address = ipaddress.ip_address(host[1:-1] if bracketed else host)
+        if ipaddress.ip_address(address).is_loopback:
+            return address
     except ValueError:
-        # A name may mean any machine, and another one tomorrow.
-        raise NotLoopbackError from None
-    if bracketed != (address.version == 6):  # noqa: PLR2004  IPv6 is written in brackets
-        raise NoAddressError
-    if not address.is_loopback:
-        raise NotLoopbackError
-    return text
+        # Any other name may mean another machine tomorrow.
+        pass
+    raise NotLoopbackError
 
 
-class GrpcSettings(FileModel):
-    """`grpc`: the management API."""
+def endpoint(address: str, port: int) -> str:
+    """Address and port as gRPC writes them; an IPv6 address stands in brackets."""
+    bracketed = address.lower() != _LOOPBACK_NAME and ipaddress.ip_address(address).version == _SIX
+    return f"[{address}]:{port}" if bracketed else f"{address}:{port}"
 
-    address: Annotated[str, AfterValidator(loopback_address)] = f"127.0.0.1:{DEFAULT_PORT}"
-    """Where it listens; a loopback address. Port 0 takes any free one."""
+
+LoopbackAddress: TypeAlias = Annotated[str, AfterValidator(loopback)]
+"""A setting that holds a loopback address, without a port."""

@@ -12,7 +12,6 @@ from armada_client.armada import event_pb2_grpc, submit_pb2_grpc
 from refloat_common.adapters.clock import SystemChance, SystemClock
 from refloat_host.adapters.store.writer import ThreadedStore
 from refloat_host.api.server import Services, serving
-from refloat_host.core.listening import GrpcSettings
 from refloat_host.services.events import EventService
 from refloat_host.services.jobs import JobService
 from refloat_host.services.news import News
@@ -20,8 +19,6 @@ from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService
 from testkit.host.bench import FakePlugin
 from testkit.host.stores import sqlite_url, url_database
-
-ANY_PORT = GrpcSettings(address="127.0.0.1:0")
 
 
 class ServedApi:
@@ -50,7 +47,7 @@ async def served_api(folder: Path) -> AsyncIterator[ServedApi]:
         services = Services(queues, PolicyService(store, clock), jobs, EventService(store, news))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store.run)
-            async with serving(services, ANY_PORT) as address:
+            async with serving(services, "127.0.0.1", 0) as address:
                 api = ServedApi(address, services, store, plugin)
                 try:
                     yield api
