@@ -11,7 +11,6 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from refloat_common.core.settings import FileModel, Flag, Whole
-from refloat_host.core.listening import loopback_address
 from refloat_host.core.listening import LoopbackAddress
 from refloat_scheduler.settings import MetricsSettings, Period, SchedulerSettings
 
