@@ -1,4 +1,4 @@
-"""Runs the product's executor in the test's own event loop: real journal, real HTTP, a scheduler that the test plays."""
+"""Runs the product's executor in the test's own event loop: real journal, real HTTP, a scheduler played by the test."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping

@@ -1,4 +1,4 @@
-"""A scheduler that a test plays: a transport in memory which answers as the plugin would, without a store or an engine."""
+"""A scheduler that a test plays: a transport in memory that answers as the plugin would, without store or engine."""
 
 from collections import deque
 from dataclasses import dataclass, field

@@ -157,7 +157,7 @@ def fold(records: Iterable[Record], pruned_seq: int = 0) -> Books:
                 else:
                     entries[record.run] = after
     for run, entry in entries.items():
-        if entry.state in (State.REPORTED, State.STUCK, State.RETIRING) and 0 < entry.seq <= acked_seq:
+        if entry.state in (State.REPORTED, State.RETIRING) and 0 < entry.seq <= acked_seq:
             entries[run] = acknowledged(entry)
     return Books(entries, ended, max(next_seq, acked_seq + 1), acked_seq, last_epoch)
 

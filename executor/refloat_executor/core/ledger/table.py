@@ -88,6 +88,7 @@ HANDLED: dict[State, dict[type[object], Handler]] = {
         _on(Due, starting.waited_long),
     )),
     State.CREATING: dict((
+        _on(Confirmed, starting.confirmed_again),
         _on(PodCreated, starting.created),
         _on(CreateRefused, starting.create_refused),
         _on(CreateForbidden, starting.create_forbidden),

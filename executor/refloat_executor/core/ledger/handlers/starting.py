@@ -88,7 +88,15 @@ def create_forbidden(entry: Entry, _news: CreateForbidden, context: Context) -> 
     """The lease went stale before the request was sent. Once it is fresh again the link says anew what may start."""
     if entry.kill:
         return _killed(entry, context)
-    return Step(replace(entry, state=State.ACCEPTED, doing=Doing.NOTHING, due_s=None))
+    return Step(replace(entry, doing=Doing.NOTHING, due_s=None))
+
+
+def confirmed_again(entry: Entry, _news: Confirmed, _context: Context) -> Step:
+    """The lease is fresh again: send the create that was held back."""
+    if entry.doing is not Doing.NOTHING:
+        return Step(entry)
+    assert entry.lease is not None
+    return Step(replace(entry, doing=Doing.CREATE), effects=(CreatePod(entry.lease),))
 
 
 def create_impossible(entry: Entry, news: CreateImpossible, context: Context) -> Step:
@@ -122,12 +130,13 @@ def create_refused(entry: Entry, news: CreateRefused, context: Context) -> Step:
 
 def name_read(entry: Entry, news: PodRead, context: Context) -> Step:
     """What has the run's name: our own pod, another one, or nothing."""
-    if news.pod is not None:
-        if run_label(news.pod) == entry.run:
-            return _has_pod(entry, news.pod)
-        return _collided(entry, news.pod, context)
+    if news.pod is not None and run_label(news.pod) == entry.run:
+        return _has_pod(entry, news.pod)
     if context.at.now_s < entry.create_open_until_s:
+        # It may still land, also where another pod has the name: that one may go.
         return again(entry, Doing.READ, context)
+    if news.pod is not None:
+        return _collided(entry, news.pod, context)
     if entry.create_open_until_s:
         return _returned(entry, CREATE_UNKNOWN, context)
     if entry.failures >= context.limits.create_attempts:
@@ -150,10 +159,12 @@ def create_due(entry: Entry, _news: Due, context: Context) -> Step:
     return Step(replace(entry, due_s=None, doing=Doing.READ), effects=(_read(entry),))
 
 
-def kill_creating(entry: Entry, _news: KillOrdered, _context: Context) -> Step:
+def kill_creating(entry: Entry, news: KillOrdered, context: Context) -> Step:
     """Whether there is a pod to remove is not known yet; it is removed as soon as it is."""
     if entry.kill:
         return Step(entry)
+    if entry.doing is Doing.NOTHING:
+        return killed_unborn(entry, news, context)
     step = write(entry, Killing(entry.run))
     return then(step, doing=entry.doing, due_s=entry.due_s, failures=entry.failures)
 
