@@ -54,7 +54,9 @@ class QueueChanges:
             "labels": self.labels,
             "retryPolicies": self.retry_policies,
         }
-        return {key: value for key, value in given.items() if value is not None}
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in given.items() if value is not None
+        }
 
 
 def new_queue(name: str, changes: QueueChanges) -> JsonObject:

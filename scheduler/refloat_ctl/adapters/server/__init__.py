@@ -1,0 +1,1 @@
+"""The management API, as a client: one module per service."""
