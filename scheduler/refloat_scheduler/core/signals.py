@@ -76,6 +76,12 @@ class Metric(Enum):
         (),
         "Valid policies in the cache.",
     )
+    POLICY_AGE = MetricShape(
+        "refloat_policy_cache_age_seconds",
+        Kind.GAUGE,
+        (),
+        "Time since the policies were last read.",
+    )
     POLICY_MISSING = MetricShape(
         "refloat_policy_missing_total",
         Kind.COUNTER,

@@ -15,6 +15,7 @@ from refloat_scheduler.core.model import Claim, Job, JobState, Run
 from refloat_scheduler.core.reconcile.batch import adopt
 from refloat_scheduler.core.reconcile.consequences import with_run
 from refloat_scheduler.core.reconcile.world import NOTHING_TO_DO, Outcome, World
+from refloat_scheduler.core.signals import Level, Note
 
 
 def next_epoch(record: ExecutorRecord | None, last_seen: int) -> int:
@@ -38,6 +39,21 @@ def greeted_record(record: ExecutorRecord | None, hello: Hello, now_ms: int) -> 
         last_seen_at_ms=now_ms,
         runs_expired_at_ms=0,
     )
+
+
+def store_went_back(record: ExecutorRecord | None, hello: Hello, have: int) -> Note | None:
+    """An alert if the executor has seen more than the store holds: a backup was restored (reliability, section 5.7).
+
+    `have` is the last committed report of the journal that the HELLO names. Nothing needs to be done by hand: the
+    executor sends its reports again from `have`, and forgotten runs are adopted or claimed.
+    """
+    if hello.acked_seq <= have and hello.last_epoch <= (record.last_epoch if record else 0):
+        return None
+    text = (
+        f"the store has gone back: executor {hello.executor} was told of report {hello.acked_seq} and epoch "
+        f"{hello.last_epoch}, the store knows {have} and {record.last_epoch if record else 0}"
+    )
+    return Note(Level.ALERT, text)
 
 
 @dataclass(frozen=True, slots=True)

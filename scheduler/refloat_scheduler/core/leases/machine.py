@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from refloat_common.core.ids import BootId, ExecutorId
-from refloat_common.core.messages import NodeFacts
+from refloat_common.core.messages import CAPABILITY_DELETE_ACTION, NodeFacts
 from refloat_scheduler.core.effects import ExecutorRecord
 from refloat_scheduler.core.leases.placement import barrier_may_open
 from refloat_scheduler.core.leases.registry import (
@@ -182,6 +182,18 @@ def nodes_told(registry: Registry, executor: ExecutorId, nodes: Iterable[NodeFac
     return registry.with_member(replace(member, unlabelled_warned=True)), (Said((Note(Level.WARNING, text),)),)
 
 
+def capability_told(registry: Registry, record: ExecutorRecord, *, engine: bool) -> Answer:
+    """An executor said HELLO without `delete_action`: its jobs get no engine decisions, which is warned about once."""
+    member = registry.members.get(record.executor)
+    if not engine or member is None or member.incapable_warned or CAPABILITY_DELETE_ACTION in record.capabilities:
+        return registry, ()
+    text = (
+        f"executor {record.executor} does not remove failed pods before it reports them (no "
+        f"{CAPABILITY_DELETE_ACTION}): the retry engine decides none of its failures; upgrade it"
+    )
+    return registry.with_member(replace(member, incapable_warned=True)), (Said((Note(Level.WARNING, text),)),)
+
+
 def operated(
     registry: Registry, executor: ExecutorId, action: OperatorAction, now_s: float, settings: LeaseSettings
 ) -> Answer:
@@ -206,6 +218,11 @@ def operated(
             registry, effects = lose(registry, replace(member, decommissioned=True), now_s, by_operator=True)
     registry, changed = _settled(registry, now_s, settings)
     return registry, (*effects, *changed)
+
+
+def lost_record(record: ExecutorRecord, now_ms: int) -> ExecutorRecord:
+    """What is stored of an executor once the last of its runs has expired."""
+    return replace(record, runs_expired_at_ms=now_ms)
 
 
 def operated_record(record: ExecutorRecord, action: OperatorAction) -> ExecutorRecord:

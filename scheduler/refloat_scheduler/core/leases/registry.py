@@ -83,6 +83,7 @@ class Member:
     free_slots: int = 0
     unacknowledged: int = 0
     unlabelled_warned: bool = False
+    incapable_warned: bool = False
 
     @property
     def counted(self) -> bool:

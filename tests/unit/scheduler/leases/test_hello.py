@@ -8,10 +8,11 @@ from refloat_common.core.ids import ExecutorId, JournalId, PodUid, RunId
 from refloat_common.core.messages import Hello, RunStatus, RunVerdict, Verdict
 from refloat_scheduler.core.effects import ExecutorRecord, RunChanged
 from refloat_scheduler.core.events import JobFailed
-from refloat_scheduler.core.leases.hello import acknowledged, greeted_record, next_epoch
+from refloat_scheduler.core.leases.hello import acknowledged, greeted_record, next_epoch, store_went_back
 from refloat_scheduler.core.leases.missing import Unlisted, end_missing, unlisted
 from refloat_scheduler.core.model import Claim, Job, JobState, RunState
 from refloat_scheduler.core.reconcile.world import Outcome
+from refloat_scheduler.core.signals import Level
 from testkit.scheduling.desk import RETRY_OOM, Desk, entry_of
 from testkit.scheduling.makers import EXECUTOR, JOB, job_of, policy_of, rule, rules_of, run_of
 
@@ -107,21 +108,23 @@ def test_epochs_rise_above_both_sides() -> None:
     assert next_epoch(ExecutorRecord(executor=EXECUTOR, last_epoch=3), 7) == 8
 
 
+HELLO = Hello(
+    executor="exec-1",
+    boot="b",
+    journal="journal-2",
+    versions=(1, 1),
+    last_epoch=9,
+    next_seq=6,
+    acked_seq=5,
+    capabilities=["z", "delete_action"],
+    node_id_label="zone",
+    pool="gpu",
+)
+
+
 def test_what_is_stored_of_a_hello() -> None:
-    hello = Hello(
-        executor="exec-1",
-        boot="b",
-        journal="journal-2",
-        versions=(1, 1),
-        last_epoch=9,
-        next_seq=1,
-        acked_seq=0,
-        capabilities=["z", "delete_action"],
-        node_id_label="zone",
-        pool="gpu",
-    )
     old = ExecutorRecord(executor=EXECUTOR, last_epoch=4, cordoned=True, runs_expired_at_ms=5)
-    assert greeted_record(old, hello, 77) == ExecutorRecord(
+    assert greeted_record(old, HELLO, 77) == ExecutorRecord(
         executor=EXECUTOR,
         last_epoch=10,
         pool="gpu",
@@ -131,6 +134,21 @@ def test_what_is_stored_of_a_hello() -> None:
         cordoned=True,
         last_seen_at_ms=77,
     )
+
+
+@pytest.mark.parametrize(
+    ("epoch", "have", "back"), [(9, 5, False), (10, 6, False), (8, 5, True), (9, 4, True), (None, 5, True)]
+)
+def test_a_store_that_has_gone_back_is_noticed(epoch: int | None, have: int, *, back: bool) -> None:
+    record = None if epoch is None else ExecutorRecord(executor=EXECUTOR, last_epoch=epoch)
+    note = store_went_back(record, HELLO, have)
+    assert (note is not None) is back
+    if note:
+        assert note.level is Level.ALERT
+        assert note.text == (
+            "the store has gone back: executor exec-1 was told of report 5 and epoch 9, "
+            f"the store knows {have} and {epoch or 0}"
+        )
 
 
 def test_newly_listed_runs_of_a_heartbeat() -> None:

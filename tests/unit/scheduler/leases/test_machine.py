@@ -375,6 +375,22 @@ def test_nodes_without_the_node_id_label_are_warned_about_once_per_executor() ->
     assert watch.said == [Said((Note(Level.WARNING, f"executor {name} {text}"),)) for name in (A, B)]
 
 
+def test_an_executor_that_does_not_remove_pods_is_warned_about_once_and_only_with_the_engine_on() -> None:
+    watch = live(A)
+    old, new = ExecutorRecord(executor=A), ExecutorRecord(executor=A, capabilities=("delete_action",))
+    for record, engine in ((old, False), (new, True), (old, True), (old, True)):
+        watch.do(lambda r, record=record, engine=engine: machine.capability_told(r, record, engine=engine))  # type: ignore[misc]  # defaults
+    text = (
+        "executor a does not remove failed pods before it reports them (no delete_action): "
+        "the retry engine decides none of its failures; upgrade it"
+    )
+    assert watch.said == [Said((Note(Level.WARNING, text),))]
+
+
+def test_what_is_stored_of_a_loss() -> None:
+    assert machine.lost_record(ExecutorRecord(executor=A), 5) == ExecutorRecord(executor=A, runs_expired_at_ms=5)
+
+
 def test_words_of_an_executor_that_nobody_knows_change_nothing() -> None:
     watch = live(A)
     before = watch.registry

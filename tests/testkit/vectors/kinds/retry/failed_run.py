@@ -196,10 +196,12 @@ def _requeued(vector: Vector, given: JsonObject) -> Iterable[str]:
         yield f"queued is {obj(given['job'])['queued']}, within the limit {within}, a node fits {fits}"
 
 
-def _undecided(_vector: Vector, given: JsonObject) -> Iterable[str]:
-    """No policy decides, and the job does not come back."""
-    if obj(given["engine"])["decided"] or given["decisions"] or obj(given["job"])["queued"]:
-        yield "the job came back, or a policy decided"
+def _undecided(vector: Vector, given: JsonObject) -> Iterable[str]:
+    """No policy decides, and the job comes back only as a returned lease does."""
+    if obj(given["engine"])["decided"] or given["decisions"]:
+        yield "a policy decided"
+    if obj(given["job"])["queued"] and not cycle.job_of(vector.input).runs[-1].returned:
+        yield "the job came back"
 
 
 def _grown_by_the_rule(vector: Vector, given: JsonObject) -> Iterable[str]:
@@ -223,10 +225,21 @@ def _grown_by_the_rule(vector: Vector, given: JsonObject) -> Iterable[str]:
 def _avoiding(vector: Vector, given: JsonObject) -> Iterable[str]:
     """The nodes of all attempted runs are avoided."""
     want = sorted({str(run["node"]) for run in rows(obj(vector.input["job"])["runs"]) if run["runAttempted"]})
-    terms = obj(obj(given["job"])["schedulingInfo"])["requiredNodeTerms"]
+    probes = rows(given["probes"])
+    info = obj(probes[-1]["asked"]) if probes else obj(obj(given["job"])["schedulingInfo"])
     label = obj(vector.input["scheduler"])["nodeIdLabel"]
-    if terms != [[{"key": label, "operator": "NotIn", "values": want}]]:
-        yield f"avoided is {terms}, not {want}"
+    found = [
+        expression["values"]
+        for term in _lists(info["requiredNodeTerms"])
+        for expression in rows(term)
+        if expression["key"] == label and expression["operator"] == "NotIn"
+    ]
+    if found != [want] * len(found) or bool(found) is not bool(want):
+        yield f"avoided is {found}, not {want}"
+
+
+def _lists(value: JsonValue) -> list[JsonValue]:
+    return list(value) if isinstance(value, list) else []
 
 
 DEMANDS = (

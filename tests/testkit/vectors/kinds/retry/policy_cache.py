@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from refloat_common.core import quantity
 from refloat_common.core.jsontypes import JsonObject, JsonValue
 from refloat_scheduler.core.policies.cache import PolicyCache, refresh_failed, refreshed
 from refloat_scheduler.core.policies.compiled import CompiledPolicy
@@ -56,10 +57,28 @@ def specification(vector: Vector, given: JsonObject) -> Iterable[str]:
 
 
 def _plainly_valid(policy: JsonObject) -> bool:
-    """Whether a vector's policy is valid: it has a default action, and its bumps are those of the good examples."""
-    bumps = [obj(obj(obj(rule.get("mutate")).get("resources")).get("memory")) for rule in rows(policy.get("rules"))]
-    bad = any(bump.get("factor", 2) == 0.5 or text(bump.get("static")).startswith("-") for bump in bumps)
-    return bool(policy.get("defaultAction")) and not bad
+    """Whether a vector's policy is valid, told in the plainest way."""
+    actions = ("Retry", "Fail")
+    rules = rows(policy.get("rules"))
+    named = bool(policy.get("name")) and policy.get("defaultAction") in actions
+    return named and all(
+        rule.get("action") in actions and bool(rule.get("onCategory")) and _bump_is_valid(rule) for rule in rules
+    )
+
+
+def _bump_is_valid(rule: JsonObject) -> bool:
+    memory = obj(obj(rule.get("mutate")).get("resources")).get("memory")
+    if memory is None:
+        return True
+    static, factor = text(obj(memory).get("static")), obj(memory).get("factor") or 0
+    if bool(static) is bool(factor):
+        return False
+    if static:
+        try:
+            return quantity.parse(static).nanos > 0
+        except ValueError:
+            return False
+    return isinstance(factor, int | float) and factor > 1
 
 
 KIND = Kind("policy.cache", answer, expected=expected, specification=specification)
