@@ -54,7 +54,9 @@ class FakeCluster:
             self._running = await self._stack.enter_async_context(running_server(self._server, self._rng))
             access = Access(self._running.url, self._server.token)
             schedule = bool(self._nodes)
-            kubelets = running_kubelets(access, self._nodes, self._rng, self._kubelets, schedule=schedule)
+            kubelets = running_kubelets(
+                access, self._nodes, self._rng, self._kubelets, schedule=schedule, control=schedule
+            )
             self._fleet = await self._stack.enter_async_context(kubelets)
         except BaseException:
             await self._stack.aclose()

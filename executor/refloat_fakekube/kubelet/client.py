@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -98,7 +98,7 @@ class ApiClient:
         """A strategic merge patch."""
         return await self.call("PATCH", path, body, content_type="application/strategic-merge-patch+json")
 
-    async def lines(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Json]:
+    async def lines(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Json, None]:
         """The lines of a watch until the stream ends.
 
         Raises:

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from refloat_fakekube.kubelet.client import Access, ApiClient
+from refloat_fakekube.kubelet.evictions import Evictions
 from refloat_fakekube.kubelet.fleet import Fleet
+from refloat_fakekube.kubelet.lifecycle import Lifecycle
 from refloat_fakekube.kubelet.scheduler import Scheduler
 from refloat_fakekube.kubelet.settings import KubeletSettings, NodeSpec
 
@@ -21,8 +23,9 @@ async def running_kubelets(
     settings: KubeletSettings = DEFAULT_SETTINGS,
     *,
     schedule: bool = True,
+    control: bool = True,
 ) -> AsyncIterator[Fleet]:
-    """Kubelets for these nodes for the length of the block, with a scheduler unless the cluster has its own."""
+    """Kubelets for these nodes for the length of the block; with a scheduler and controllers where there are none."""
     async with ApiClient(access) as client:
         fleet = Fleet(client, list(nodes), settings, rng)
         await fleet.start()
@@ -30,6 +33,9 @@ async def running_kubelets(
         if schedule:
             scheduler = Scheduler(client, events=settings.events, parallel=settings.parallel)
             running.append(asyncio.create_task(scheduler.run()))
+        if control:
+            running.append(asyncio.create_task(Evictions(client).run()))
+            running.append(asyncio.create_task(Lifecycle(client, settings.node_grace_s).run()))
         try:
             await fleet.synced()
             yield fleet

@@ -15,6 +15,7 @@ from refloat_fakekube.kubelet.reflector import Reflector
 _TERMINAL = ("Failed", "Succeeded")
 _DEFAULT = "default-scheduler"
 _RETRY_S = 0.2
+_NOT_FOUND = 404
 
 
 @dataclass(slots=True)
@@ -24,7 +25,37 @@ class _Waiting:
     pod: Json
     like: bytes
     told: str = ""
-    binding: bool = False
+
+
+class _Queue:
+    """Waiting pods by uid, and in groups of alike ones: where one of a group finds no node, no other does."""
+
+    def __init__(self) -> None:
+        self._groups: dict[bytes, dict[str, _Waiting]] = {}
+        self._where: dict[str, bytes] = {}
+
+    def put(self, uid: str, waiting: _Waiting) -> None:
+        """Let a pod wait, at the end of its group."""
+        self._groups.setdefault(waiting.like, {})[uid] = waiting
+        self._where[uid] = waiting.like
+
+    def get(self, uid: str) -> _Waiting | None:
+        """A waiting pod."""
+        like = self._where.get(uid)
+        return None if like is None else self._groups[like][uid]
+
+    def pop(self, uid: str) -> None:
+        """A pod waits no more."""
+        like = self._where.pop(uid, None)
+        if like is not None:
+            group = self._groups[like]
+            del group[uid]
+            if not group:
+                del self._groups[like]
+
+    def groups(self) -> list[list[tuple[str, _Waiting]]]:
+        """The pods that wait now, group by group."""
+        return [[*group.items()] for group in self._groups.values()]
 
 
 class Scheduler:
@@ -36,7 +67,8 @@ class Scheduler:
         self._client, self._events, self._now_s = client, events, now_s
         self._rooms: dict[str, NodeRoom] = {}
         self._bound: dict[str, tuple[str, Room]] = {}
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting = _Queue()
+        self._binding: set[str] = set()
         self._wake = asyncio.Event()
         self._limit = asyncio.Semaphore(parallel)
         self._serial = 0
@@ -71,21 +103,21 @@ class Scheduler:
         uid, node = text(pod, "metadata", "uid"), text(pod, "spec", "nodeName")
         ended = kind == "DELETED" or text(pod, "status", "phase") in _TERMINAL
         if ended:
-            self._waiting.pop(uid, None)
+            self._waiting.pop(uid)
             self._release(uid)
         elif node:
-            self._waiting.pop(uid, None)
+            self._waiting.pop(uid)
             if uid not in self._bound:
                 self._assume(uid, node, requests_of(pod))
-        elif self._is_ours(pod):
+        elif not self._is_ours(pod):
+            self._waiting.pop(uid)
+        elif uid not in self._binding:
             known = self._waiting.get(uid)
             if known is None:
-                self._waiting[uid] = _Waiting(pod, _likeness(pod))
+                self._waiting.put(uid, _Waiting(pod, _likeness(pod)))
                 self._wake.set()
             else:
                 known.pod = pod
-        else:
-            self._waiting.pop(uid, None)
 
     def _is_ours(self, pod: Json) -> bool:
         spec = section(pod, "spec")
@@ -105,22 +137,19 @@ class Scheduler:
             self._wake.set()
 
     def _pass(self, group: asyncio.TaskGroup) -> None:
-        """Try every waiting pod once, in the order of their creation; alike ones fail together."""
-        nowhere: dict[bytes, str] = {}
-        for uid, waiting in self._waiting.items():
-            if waiting.binding:
-                continue
-            why = nowhere.get(waiting.like, "")
-            node = ""
-            if not why:
-                node, why = place(waiting.pod, self._rooms.values())
-            if node:
-                waiting.binding = True
-                self._assume(uid, node, requests_of(waiting.pod))
-                group.create_task(self._bind(uid, waiting, node))
-            else:
-                nowhere[waiting.like] = why
-                if why != waiting.told:
+        """Try the waiting pods, group by group, until one of a group finds no node."""
+        for alike in self._waiting.groups():
+            why = ""
+            for uid, waiting in alike:
+                node = ""
+                if not why:
+                    node, why = place(waiting.pod, self._rooms.values())
+                if node:
+                    self._waiting.pop(uid)
+                    self._binding.add(uid)
+                    self._assume(uid, node, requests_of(waiting.pod))
+                    group.create_task(self._bind(uid, waiting, node))
+                elif why != waiting.told:
                     waiting.told = why
                     group.create_task(self._refuse(waiting.pod, why))
 
@@ -133,13 +162,22 @@ class Scheduler:
         async with self._limit:
             try:
                 await self._client.call("POST", f"{_path(pod)}/binding", body)
-            except ApiError:
-                await asyncio.sleep(_RETRY_S)
-                waiting.binding = False
-                if uid in self._waiting:
-                    self._release(uid)
+            except ApiError as error:
+                await self._not_bound(uid, waiting, error.code)
                 return
+            finally:
+                self._binding.discard(uid)
         await self._record(pod, Record("Normal", "Scheduled", f"Successfully assigned {where} to {node}"))
+
+    async def _not_bound(self, uid: str, waiting: _Waiting, code: int) -> None:
+        """The server refused: a pod that is gone is left alone, any other waits again unless it is bound after all."""
+        self._release(uid)
+        if code == _NOT_FOUND:
+            return
+        await asyncio.sleep(_RETRY_S)
+        if uid not in self._bound:
+            self._waiting.put(uid, waiting)
+            self._wake.set()
 
     async def _refuse(self, pod: Json, why: str) -> None:
         condition: Json = {

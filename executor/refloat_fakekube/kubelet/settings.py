@@ -33,10 +33,13 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class KubeletSettings:
-    """Latencies; whether events are recorded; how often node leases are renewed; requests in flight at once."""
+    """Latencies; whether events are recorded; how often node leases are renewed; requests in flight at once.
+
+    `node_grace_s`: how long after its last renewal a node counts as lost (`--node-monitor-grace-period`).
+    """
 
     latencies: Latencies = Latencies()  # noqa: RUF009  # frozen
     events: bool = True
     lease_interval_s: float = 10.0
     parallel: int = 32
-    grace_before_lost_s: float = 1.0
+    node_grace_s: float = 40.0

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import assert_never
 
-from refloat_fakekube.core.objects import Json, number, section, text
+from refloat_fakekube.core.objects import Json, number, section, text, time_text
 from refloat_fakekube.core.play.effects import (
     Disrupt,
     Effect,
@@ -45,6 +45,7 @@ class PodWorker:
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._serial = 0
+        self._recorded: dict[Record, tuple[str, int]] = {}
         self._missed: Json | None = None
         self.record_events = True
         self.alive: Callable[[], bool] = lambda: True
@@ -132,11 +133,23 @@ class PodWorker:
         if not self.record_events:
             return
         involved = {**self._identity, **({"fieldPath": record.path} if record.path else {})}
-        self._serial += 1
-        event = kubelet_event(involved, record, component, host, self._now_s(), self._serial)
+        known = self._recorded.get(record)
+        if known is None:
+            self._serial += 1
+            event = kubelet_event(involved, record, component, host, self._now_s(), self._serial)
+            self._recorded[record] = (text(event, "metadata", "name"), 1)
+            await self._try(lambda: self._client.call("POST", self._events, event))
+        else:
+            name, count = known
+            self._recorded[record] = (name, count + 1)
+            again: Json = {"count": count + 1, "lastTimestamp": time_text(self._now_s())}
+            await self._try(lambda: self._client.patch(f"{self._events}/{name}", again))
+
+    async def _try(self, send: Callable[[], Awaitable[Json]]) -> None:
+        """Events are best effort."""
         for pause_s in _PAUSES_S[:_EVENT_TRIES]:
             try:
-                await self._client.call("POST", self._events, event)
+                await send()
             except ApiError:
                 await asyncio.sleep(pause_s)
             else:

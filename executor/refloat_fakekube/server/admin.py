@@ -49,7 +49,7 @@ class Admin:
 
     def release(self) -> None:
         """Hand out what was kept back."""
-        self._server.hub.release()
+        self._server.release()
 
     def calls(self) -> list[Served]:
         """The latest answered calls, oldest first."""

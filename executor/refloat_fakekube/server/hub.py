@@ -26,12 +26,12 @@ class Watcher:
         self._size_bytes = 0
         self._wake = asyncio.Event()
 
-    def offer(self, change: Change) -> None:
+    def offer(self, change: Change, now_s: float) -> None:
         """Queue the change's line if this watcher sees it."""
         seen = change.seen_by(self.selector)
         if seen is None or self.cut:
             return
-        line = change_line(change, seen[0], self.shape)
+        line = change_line(change, seen[0], self.shape, now_s)
         self._lines.append(line)
         self._size_bytes += len(line)
         if self._size_bytes > self._limit_bytes:
@@ -87,7 +87,7 @@ class Hub:
         """Forget a watcher."""
         self._watchers.get(table, {}).pop(watcher, None)
 
-    def publish(self, changes: Iterable[Change]) -> None:
+    def publish(self, changes: Iterable[Change], now_s: float) -> None:
         """Hand out changes."""
         if self._held is not None:
             self._held.extend(changes)
@@ -95,16 +95,16 @@ class Hub:
         for change in changes:
             self.version = change.version
             for watcher in self._watchers.get(change.table, ()):
-                watcher.offer(change)
+                watcher.offer(change, now_s)
 
     def hold(self) -> None:
         """Keep changes back from now on."""
         self._held = self._held if self._held is not None else []
 
-    def release(self) -> None:
+    def release(self, now_s: float) -> None:
         """Hand out what was kept back, and go on."""
         held, self._held = self._held, None
-        self.publish(held or ())
+        self.publish(held or (), now_s)
 
     def cut(self, how: str, table: str = "") -> int:
         """End every watch, or those of one table; gives how many."""

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from refloat_fakekube.core.objects import encode
-from refloat_fakekube.core.protocol.bodies import Body, error_line, write
+from refloat_fakekube.core.protocol.bodies import Body, Shape, error_line, write
 from refloat_fakekube.core.protocol.discovery import document, is_document
 from refloat_fakekube.core.protocol.faults import Fault, FaultPlan
 from refloat_fakekube.core.protocol.parameters import Call, timeout_s, to_request, to_watch
@@ -58,12 +58,16 @@ class ApiServer:
     def apply(self, request: Request) -> Applied:
         """Carry out a request of the store and tell the watchers."""
         applied = self.store.apply(request, self._now_s(), self._ids)
-        self.hub.publish(applied.changes)
+        self.publish(applied.changes)
         return applied
 
     def publish(self, changes: Iterable[Change]) -> None:
-        """Tell the watchers of changes that were put in from outside."""
-        self.hub.publish(changes)
+        """Tell the watchers of changes."""
+        self.hub.publish(changes, self._now_s())
+
+    def release(self) -> None:
+        """Tell the watchers what was kept back."""
+        self.hub.release(self._now_s())
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one HTTP request."""
@@ -134,16 +138,19 @@ class ApiServer:
         self.served.append(Served(route.verb, route.resource_path, target.namespace, target.name, code, agent))
 
     async def _answer(self, request: web.BaseRequest, route: Route, body: bytes) -> web.StreamResponse:
-        shape = shape_of(route, request.headers.get("Accept", ""), request.query)
+        shape = self._shape(request, route)
         content_type = request.content_type if "Content-Type" in request.headers else ""
         call = Call(stored(route), request.query, to_stored(route, body), content_type)
         if route.verb == "watch":
-            return await self._watch(request, call)
-        return _plain(write(self.apply(to_request(call)).answer, shape))
+            return await self._watch(request, call, shape)
+        return _plain(write(self.apply(to_request(call)).answer, shape, self._now_s()))
 
-    async def _watch(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+    def _shape(self, request: web.BaseRequest, route: Route) -> Shape:
+        include = request.query.get("includeObject", "Metadata")
+        return shape_of(route, request.headers.get("Accept", ""), include)
+
+    async def _watch(self, request: web.BaseRequest, call: Call, shape: Shape) -> web.StreamResponse:
         asked, settings = to_watch(call), self.settings
-        shape = shape_of(call.route, request.headers.get("Accept", ""), request.query)
         watcher = Watcher(asked.selector, shape, settings.watch_backlog_bytes)
         table = asked.target.resource.id
         response = web.StreamResponse(headers=_JSON)
@@ -157,7 +164,7 @@ class ApiServer:
         self.hub.join(table, watcher)
         try:
             await response.prepare(request)
-            stream = Stream(response, asked, shape, watcher)
+            stream = Stream(response, asked, shape, watcher, self._now_s)
             lasts_s = timeout_s(call) or settings.watch_timeout_s
             await stream.run(opened, lambda: self.hub.version, settings.bookmark_interval_s, lasts_s)
         except ConnectionError:

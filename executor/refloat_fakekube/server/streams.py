@@ -18,8 +18,11 @@ _TOO_OLD = "The resourceVersion for the provided watch is too old."
 class Stream:
     """One open watch on one HTTP response."""
 
-    def __init__(self, response: web.StreamResponse, request: Watch, shape: Shape, watcher: Watcher) -> None:
+    def __init__(
+        self, response: web.StreamResponse, request: Watch, shape: Shape, watcher: Watcher, now_s: Callable[[], float]
+    ) -> None:
         self._response, self._request, self._shape, self._watcher = response, request, shape, watcher
+        self._now_s = now_s
 
     async def run(self, opened: Opened, version: Callable[[], int], interval_s: float, timeout_s: float) -> None:
         """Serve the watch until its time is up, the client leaves, or it is cut."""
@@ -46,14 +49,15 @@ class Stream:
             return
 
     def _beginning(self, opened: Opened) -> Iterator[bytes]:
+        now_s = self._now_s()
         for stored in opened.shown:
-            yield shown_line(stored, self._shape)
+            yield shown_line(stored, self._shape, now_s)
         if opened.marked and self._request.bookmarks:
             yield event_line("BOOKMARK", bookmark(self._shape.resource, opened.version, initial_end=True))
         for change in opened.missed:
             seen = change.seen_by(self._request.selector)
             if seen is not None:
-                yield change_line(change, seen[0], self._shape)
+                yield change_line(change, seen[0], self._shape, now_s)
 
     async def _write(self, lines: Iterator[bytes]) -> None:
         chunk: list[bytes] = []

@@ -17,7 +17,7 @@ RECORDED: dict[str, Any] = {
     row["id"].removeprefix("real-"): row
     for row in map(json.loads, Path("tests/data/real_node.jsonl").read_text().splitlines())
 }
-LATENCIES = Latencies(admit_s=0.05, start_s=0.5, sync_s=1.0, finish_s=1.2, restart_s=6.0)
+LATENCIES = Latencies(admit_s=0.05, start_s=0.5, sync_s=1.0, finish_s=1.2, restart_s=6.0, pull_s=12.0)
 LONG = {"afterMs": 4000}
 IGNORES = {"onTerm": {"ignore": True}}
 
@@ -180,7 +180,7 @@ def test_the_kubelet_writes_what_a_real_one_wrote(case: str) -> None:
     recorded = until_end(RECORDED[case]["watch"])
     if case == "init-oom":
         del recorded[1]  # the scheduler first found no room
-    world.play(target, outcome, LATENCIES, until=lambda w: len(w.pods) >= len(recorded) + 3, limit_s=70)
+    world.play(target, outcome, LATENCIES, until=lambda w: len(w.pods) >= len(recorded) + 3, limit_s=900)
     ours = world.pods[: len(recorded)] if case == "image-pull-fails" else world.pods
     assert lines_of(ours) == lines_of(recorded)
 

@@ -33,6 +33,7 @@ class Container:
     finished_s: float = 0.0
     created: bool = False
     restarts: int = 0
+    pulls: int = 0
     last: Json = field(default_factory=dict)
     mounts: list[JsonValue] = field(default_factory=list)
 

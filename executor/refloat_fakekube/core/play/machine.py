@@ -14,13 +14,17 @@ _TERMINAL = ("Failed", "Succeeded")
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """How long a kubelet takes, in seconds: to admit a pod, start a container, notice, clean up, restart."""
+    """How long a kubelet takes, in seconds: to admit a pod, start a container, notice, clean up, restart, pull again.
+
+    Waits before a restart and before another pull double each time.
+    """
 
     admit_s: float = 0.005
     start_s: float = 0.010
     sync_s: float = 0.010
     finish_s: float = 0.010
     restart_s: float = 0.050
+    pull_s: float = 1.0
 
 
 class Machine:

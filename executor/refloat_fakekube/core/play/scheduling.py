@@ -84,8 +84,8 @@ def _add(total: Room, more: Room) -> None:
         total[name] = total.get(name, Fraction(0)) + amount
 
 
-def obstacle(pod: Json, room: NodeRoom) -> str:
-    """Why the pod can't go to the node; empty when it can."""
+def obstacle(pod: Json, requests: Room, room: NodeRoom) -> str:
+    """Why the pod, which asks for `requests`, can't go to the node; empty when it can."""
     spec, node = section(pod, "spec"), room.node
     if not matches(spec, node):
         return _AFFINITY
@@ -99,7 +99,7 @@ def obstacle(pod: Json, room: NodeRoom) -> str:
             return _TAINTED
     if room.pods >= room.allocatable.get("pods", Fraction(1 << 30)):
         return _FULL
-    for name, amount in requests_of(pod).items():
+    for name, amount in requests.items():
         if amount and amount > room.allocatable.get(name, Fraction(0)) - room.used.get(name, Fraction(0)):
             return f"Insufficient {name}"
     return ""
@@ -141,10 +141,11 @@ def _holds(expression: Json, labels: Mapping[str, str]) -> bool:
 
 
 def _tolerated(taint: Json, tolerations: Iterable[Json]) -> bool:
-    return any(_tolerates(one, taint) for one in tolerations)
+    return any(tolerates(one, taint) for one in tolerations)
 
 
-def _tolerates(toleration: Json, taint: Json) -> bool:
+def tolerates(toleration: Json, taint: Json) -> bool:
+    """Whether a toleration is for this taint."""
     if toleration.get("effect") not in {None, "", taint.get("effect")}:
         return False
     key = text(toleration, "key")
@@ -161,7 +162,7 @@ def place(pod: Json, rooms: Iterable[NodeRoom]) -> tuple[str, str]:
     requests = requests_of(pod)
     for room in rooms:
         total += 1
-        why = obstacle(pod, room)
+        why = obstacle(pod, requests, room)
         if not why:
             fitting.append((_load(room), room.name))
             continue

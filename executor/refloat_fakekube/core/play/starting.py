@@ -12,6 +12,7 @@ from refloat_fakekube.core.play.status import rejected_status
 _BLOCKED = {"image-pull-fails", "image-name-invalid", "config-error", "waiting"}
 _ENDLESS = {"run", "deadline", "evicted", "disrupted", "node-dies"}
 _START_ERROR_CODE = 128
+_DOUBLINGS = 6
 
 
 def admit(machine: Machine, now_s: float, _: str) -> None:
@@ -144,7 +145,7 @@ def pull(machine: Machine, now_s: float, name: str) -> None:
     machine.record("Warning", "Failed", f'Failed to pull image "{container.image}": {why}', container)
     machine.record("Warning", "Failed", "Error: ErrImagePull", container)
     machine.sync(now_s)
-    machine.at(now_s + machine.latencies.restart_s, "back-off-pull", name)
+    machine.at(now_s + machine.latencies.pull_s, "back-off-pull", name)
 
 
 def back_off_pull(machine: Machine, now_s: float, name: str) -> None:
@@ -156,4 +157,5 @@ def back_off_pull(machine: Machine, now_s: float, name: str) -> None:
     machine.record("Normal", "BackOff", back, container)
     machine.record("Warning", "Failed", "Error: ImagePullBackOff", container)
     machine.sync(now_s)
-    machine.at(now_s + machine.latencies.restart_s, "pull", name)
+    container.pulls += 1
+    machine.at(now_s + machine.latencies.pull_s * 2 ** min(container.pulls, _DOUBLINGS), "pull", name)

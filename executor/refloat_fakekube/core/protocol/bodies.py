@@ -11,9 +11,9 @@ from refloat_fakekube.core.resources import Resource
 from refloat_fakekube.core.store.answers import Answer, Done, Found, Page
 from refloat_fakekube.core.store.records import Change, Stored, event_line
 
-View: TypeAlias = Callable[[bytes], bytes]
-"""Changes how an object is shown: another version, or a table of one row."""
-ListView: TypeAlias = Callable[[list[bytes], Json], bytes]
+View: TypeAlias = Callable[[bytes, float], bytes]
+"""Changes how an object is shown at a time: another version, or a table of one row with its age."""
+ListView: TypeAlias = Callable[[list[bytes], Json, float], bytes]
 """Shows many objects and the list's metadata as one body."""
 
 
@@ -35,14 +35,14 @@ class Body:
     retry_after_s: int = 0
 
 
-def write(answer: Answer, shape: Shape) -> Body:
-    """The HTTP answer for an answer of the store."""
+def write(answer: Answer, shape: Shape, now_s: float) -> Body:
+    """The HTTP answer for an answer of the store, at `now_s` (seconds since 1970)."""
     match answer:
         case Found(data, created):
             code = HTTPStatus.CREATED if created else HTTPStatus.OK
-            return Body(code, shape.one(data) if shape.one else data)
+            return Body(code, shape.one(data, now_s) if shape.one else data)
         case Page():
-            return Body(HTTPStatus.OK, _list(answer, shape))
+            return Body(HTTPStatus.OK, _list(answer, shape, now_s))
         case Done():
             return Body(HTTPStatus.CREATED if answer.created else HTTPStatus.OK, encode(_success(answer)))
         case RefusalError():
@@ -65,7 +65,7 @@ def _success(done: Done) -> Json:
     return body
 
 
-def _list(page: Page, shape: Shape) -> bytes:
+def _list(page: Page, shape: Shape, now_s: float) -> bytes:
     metadata: Json = {"resourceVersion": str(page.version)}
     if page.next_page:
         metadata["continue"] = page.next_page
@@ -73,9 +73,9 @@ def _list(page: Page, shape: Shape) -> bytes:
         metadata["remainingItemCount"] = page.remaining
     items = [stored.data for stored in page.items]
     if shape.many is not None:
-        return shape.many(items, metadata)
+        return shape.many(items, metadata, now_s)
     if shape.one is not None:
-        items = [shape.one(item) for item in items]
+        items = [shape.one(item, now_s) for item in items]
     return join_list(shape.resource, items, metadata)
 
 
@@ -108,14 +108,14 @@ def error_line(refusal: RefusalError) -> bytes:
     return event_line("ERROR", encode(refusal.status()))
 
 
-def change_line(change: Change, kind: str, shape: Shape) -> bytes:
+def change_line(change: Change, kind: str, shape: Shape, now_s: float) -> bytes:
     """The watch line of a change; shared by all watchers that want objects as they are stored."""
     if shape.one is None:
         return change.line(kind)
     data = change.last_seen() if kind == "DELETED" or change.after is None else change.after.data
-    return event_line(kind, shape.one(data))
+    return event_line(kind, shape.one(data, now_s))
 
 
-def shown_line(stored: Stored, shape: Shape) -> bytes:
+def shown_line(stored: Stored, shape: Shape, now_s: float) -> bytes:
     """The ADDED line of an object that is there when a watch starts."""
-    return event_line("ADDED", shape.one(stored.data) if shape.one else stored.data)
+    return event_line("ADDED", shape.one(stored.data, now_s) if shape.one else stored.data)
