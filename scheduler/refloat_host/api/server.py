@@ -15,6 +15,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from refloat_common.core import admin
 from refloat_host.api.admin import admin_handler
 from refloat_host.api.calls import Call, Streams, handler_of
 from refloat_host.api.events import EventCalls
@@ -55,7 +56,7 @@ class Services:
     policies: PolicyService
     jobs: JobService
     events: EventService
-    admin: AdminService | None = None
+    admin: AdminService
 
 
 class AddressTakenError(Exception):
@@ -76,15 +77,14 @@ async def serving(services: Services, address: str, port: int) -> AsyncIterator[
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MAX_CALLS_AT_ONCE)
     tables = _tables(services)
     server.add_generic_rpc_handlers(tuple(handler_of(service, tables[service], streams) for service in tables))
-    if services.admin is not None:
-        server.add_generic_rpc_handlers((admin_handler(services.admin),))
+    server.add_generic_rpc_handlers((admin_handler(services.admin),))
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     names = [service.full_name for service in tables]
     standard = [health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME]
     reflection.enable_server_reflection([*names, *standard], server)
     bound = _listen(server, endpoint(address, port))
-    for name in ("", *names):
+    for name in ("", *names, admin.SERVICE):
         await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
     await server.start()
     try:

@@ -12,6 +12,7 @@ from armada_client.armada import event_pb2_grpc, submit_pb2_grpc
 from refloat_common.adapters.clock import SystemChance, SystemClock
 from refloat_host.adapters.store.writer import ThreadedStore
 from refloat_host.api.server import Services, serving
+from refloat_host.services.admin import AdminService
 from refloat_host.services.events import EventService
 from refloat_host.services.jobs import JobService
 from refloat_host.services.news import News
@@ -44,7 +45,8 @@ async def served_api(folder: Path) -> AsyncIterator[ServedApi]:
         store = ThreadedStore(database, news.publish)
         queues = QueueService(store, clock)
         jobs = JobService(store, clock, SystemChance(), plugin.kill)
-        services = Services(queues, PolicyService(store, clock), jobs, EventService(store, news))
+        admin = AdminService(store, jobs, queues, plugin)
+        services = Services(queues, PolicyService(store, clock), jobs, EventService(store, news), admin)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store.run)
             async with serving(services, "127.0.0.1", 0) as address:

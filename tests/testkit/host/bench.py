@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import anyio
+
 from refloat_common.core.ids import ExecutorId, RunId
 from refloat_common.core.messages import Lease
 from refloat_host.adapters.store.database import Database
@@ -16,7 +18,7 @@ from refloat_host.services.leasing import LeasingService, Limits
 from refloat_host.services.news import News
 from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService
-from refloat_scheduler.core.leases.states import ExecutorState
+from refloat_scheduler.core.leases.states import ExecutorState, OperatorAction
 from refloat_scheduler.service.contract import ExecutorView
 
 NOW_MS = 1_800_000_000_000
@@ -72,6 +74,17 @@ class FakePlugin:
     views: list[ExecutorView] = field(default_factory=list)
     offered: list[tuple[ExecutorId, Lease]] = field(default_factory=list)
     killed: list[tuple[ExecutorId, tuple[RunId, ...], str]] = field(default_factory=list)
+    orders: list[tuple[ExecutorId, OperatorAction]] = field(default_factory=list)
+
+    async def run(self) -> None:
+        """Serve nobody."""
+        await anyio.sleep_forever()
+
+    async def operate(self, executor: ExecutorId, action: OperatorAction) -> None:
+        """Note the order."""
+        if executor not in [view.executor for view in self.views]:
+            raise KeyError(executor)
+        self.orders.append((executor, action))
 
     def executors(self) -> Sequence[ExecutorView]:
         """What the test has set, less what was offered."""
