@@ -133,3 +133,21 @@ def real_kube_api(server: Any) -> KubeApi:
     """A running `testkit.real_kube.RealApi` as a `KubeApi`, with the rights of the administrator."""
     headers = {"Authorization": f"Bearer {server.admin.token}"}
     return KubeApi(server.url, headers, server.ca_file, server.forget_history)
+
+
+def pod(name: str, node: str = "", **metadata: Any) -> Json:
+    """A pod with one container; on a node when one is named."""
+    spec: Json = {"containers": [{"name": "main", "image": "none:1"}], "restartPolicy": "Never"}
+    if node:
+        spec["nodeName"] = node
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": spec}
+
+
+def names(body: Json) -> list[str]:
+    """The names in a list."""
+    return [item["metadata"]["name"] for item in body["items"]]
+
+
+def version(body: Json) -> str:
+    """The resourceVersion of an object or a list."""
+    return str(body["metadata"]["resourceVersion"])

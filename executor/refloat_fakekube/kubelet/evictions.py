@@ -3,11 +3,11 @@
 import asyncio
 import time
 
+from refloat_fakekube.core.control.lifecycle import NODE_GONE, ended, patience_s
 from refloat_fakekube.core.objects import Json, number, text
 from refloat_fakekube.core.play import words
 from refloat_fakekube.core.play.effects import Record, disruption_target
 from refloat_fakekube.core.play.events import about, kubelet_event
-from refloat_fakekube.core.play.lifecycle import NODE_GONE, ended, patience_s
 from refloat_fakekube.kubelet.client import ApiClient, ApiError
 from refloat_fakekube.kubelet.reflector import Reflector
 

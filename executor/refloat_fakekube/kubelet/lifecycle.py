@@ -4,10 +4,7 @@ import asyncio
 import time
 from contextlib import aclosing
 
-from refloat_fakekube.core.objects import Json, JsonValue, objects, section, text
-from refloat_fakekube.core.play.effects import Record
-from refloat_fakekube.core.play.events import about, kubelet_event
-from refloat_fakekube.core.play.lifecycle import (
+from refloat_fakekube.core.control.lifecycle import (
     NODE_NOT_READY,
     UNREACHABLE,
     ended,
@@ -15,6 +12,9 @@ from refloat_fakekube.core.play.lifecycle import (
     lost_node_condition,
     lost_node_taints,
 )
+from refloat_fakekube.core.objects import Json, JsonValue, objects, section, text
+from refloat_fakekube.core.play.effects import Record
+from refloat_fakekube.core.play.events import about, kubelet_event
 from refloat_fakekube.kubelet.client import ApiClient, ApiError
 from refloat_fakekube.kubelet.reflector import Reflector
 

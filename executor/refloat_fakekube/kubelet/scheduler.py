@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from refloat_fakekube.core.control.scheduling import NodeRoom, Room, place, requests_of, room_of
 from refloat_fakekube.core.objects import Json, encode, number, section, text
 from refloat_fakekube.core.play.effects import Record
 from refloat_fakekube.core.play.events import about, scheduler_event
-from refloat_fakekube.core.play.scheduling import NodeRoom, Room, place, requests_of, room_of
 from refloat_fakekube.kubelet.client import ApiClient, ApiError
 from refloat_fakekube.kubelet.reflector import Reflector
 

@@ -5,8 +5,8 @@ Sources: the controllers `tainteviction` and `nodelifecycle` of Kubernetes; shap
 
 from collections.abc import Iterable
 
+from refloat_fakekube.core.control.scheduling import tolerates
 from refloat_fakekube.core.objects import Json, number, objects, text, time_text
-from refloat_fakekube.core.play.scheduling import tolerates
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
 NODE_GONE = ("DeletionByPodGC", "PodGC: node no longer exists")
