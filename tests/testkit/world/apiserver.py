@@ -89,13 +89,13 @@ class SimApiServer:
         try:
             route, call = _understood(request)
             asked = to_watch(call)
-            shape = shape_of(route, JSON, call.query)
+            shape = shape_of(route, JSON, "")
             opened = self.store.watch(asked)
         except RefusalError as refusal:
             return Body(refusal.code, encode(refusal.status()), refusal.retry_after_s)
         watcher = Watcher(asked.selector, shape, BACKLOG_BYTES)
         response = SimWatch(current_process(), watcher)
-        stream = Stream(response, asked, shape, watcher)  # type: ignore[arg-type]  # all that it asks for is `write`
+        stream = Stream(response, asked, shape, watcher, self.now_s)  # type: ignore[arg-type]  # all that it asks for is `write`
         table = asked.target.resource.id
         self.hub.join(table, watcher)
 
@@ -122,10 +122,10 @@ class SimApiServer:
             applied = self.store.apply(to_request(call), self.now_s(), self._ids)
         except RefusalError as refusal:
             return Body(refusal.code, encode(refusal.status()), refusal.retry_after_s)
-        body = write(applied.answer, shape_of(route, JSON, call.query))
+        body = write(applied.answer, shape_of(route, JSON, ""), self.now_s())
         if route.target.resource.plural == "pods":
             self._tell(route, body, applied.changes)
-        self.hub.publish(applied.changes)
+        self.hub.publish(applied.changes, self.now_s())
         return body
 
     def _tell(self, route: Route, body: Body, changes: tuple[Change, ...]) -> None:
