@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import anyio
 import grpc
-from armada_client.armada import event_pb2, submit_pb2
+from armada_client.armada import event_pb2, job_pb2, submit_pb2
 from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -19,6 +19,7 @@ from refloat_common.core import admin
 from refloat_host.api.admin import admin_handler
 from refloat_host.api.calls import Call, Streams, handler_of
 from refloat_host.api.events import EventCalls
+from refloat_host.api.jobs import JobCalls
 from refloat_host.api.policies import PolicyCalls
 from refloat_host.api.queues import QueueCalls
 from refloat_host.api.submit import SubmitCalls
@@ -26,6 +27,7 @@ from refloat_host.core.listening import endpoint
 from refloat_host.services.admin import AdminService
 from refloat_host.services.events import EventService
 from refloat_host.services.jobs import JobService
+from refloat_host.services.lookup import LookupService
 from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService
 
@@ -56,6 +58,7 @@ class Services:
     policies: PolicyService
     jobs: JobService
     events: EventService
+    lookup: LookupService
     admin: AdminService
 
 
@@ -104,6 +107,7 @@ def _tables(services: Services) -> Mapping[ServiceDescriptor, Mapping[str, Call]
         submit["QueueService"]: QueueCalls(services.queues, services.jobs).table(),
         submit["Submit"]: SubmitCalls(services.jobs, services.queues).table(),
         event_pb2.DESCRIPTOR.services_by_name["Event"]: EventCalls(services.events, services.queues).table(),
+        job_pb2.DESCRIPTOR.services_by_name["Jobs"]: JobCalls(services.lookup).table(),
     }
 
 

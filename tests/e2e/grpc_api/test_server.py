@@ -20,7 +20,7 @@ from testkit.host.api import ServedApi, refused, served_api, until
 
 pytestmark = pytest.mark.anyio
 
-SERVICES = ["api.Event", "api.QueueService", "api.RetryPolicyService", "api.Submit"]
+SERVICES = ["api.Event", "api.Jobs", "api.QueueService", "api.RetryPolicyService", "api.Submit"]
 
 
 @pytest.mark.parametrize("service", ["", *SERVICES])

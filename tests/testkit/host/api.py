@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import grpc
 import pytest
-from armada_client.armada import event_pb2_grpc, submit_pb2_grpc
+from armada_client.armada import event_pb2_grpc, job_pb2_grpc, submit_pb2_grpc
 
 from refloat_common.adapters.clock import SystemChance, SystemClock
 from refloat_host.adapters.store.writer import ThreadedStore
@@ -15,6 +15,7 @@ from refloat_host.api.server import Services, serving
 from refloat_host.services.admin import AdminService
 from refloat_host.services.events import EventService
 from refloat_host.services.jobs import JobService
+from refloat_host.services.lookup import LookupService
 from refloat_host.services.news import News
 from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService
@@ -35,6 +36,7 @@ class ServedApi:
         self.queues = submit_pb2_grpc.QueueServiceStub(self.channel)
         self.submit = submit_pb2_grpc.SubmitStub(self.channel)
         self.events = event_pb2_grpc.EventStub(self.channel)
+        self.jobs = job_pb2_grpc.JobsStub(self.channel)
 
 
 @asynccontextmanager
@@ -46,7 +48,9 @@ async def served_api(folder: Path) -> AsyncIterator[ServedApi]:
         queues = QueueService(store, clock)
         jobs = JobService(store, clock, SystemChance(), plugin.kill)
         admin = AdminService(store, jobs, queues, plugin)
-        services = Services(queues, PolicyService(store, clock), jobs, EventService(store, news), admin)
+        services = Services(
+            queues, PolicyService(store, clock), jobs, EventService(store, news), LookupService(store), admin
+        )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store.run)
             async with serving(services, "127.0.0.1", 0) as address:

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, exists, func, select, update
 
 from refloat_common.core.ids import JobId
+from refloat_common.core.jsontypes import JsonObject
 from refloat_host.adapters.store.queries.effects import append
-from refloat_host.adapters.store.queries.reading import pages, read_jobs
+from refloat_host.adapters.store.queries.reading import ACTIVE, pages, read_jobs
 from refloat_host.adapters.store.queries.rows import Values, job_values, spec_values
 from refloat_host.adapters.store.queries.waiting import LEASED, QUEUED
-from refloat_host.adapters.store.tables import client_ids, job_specs, jobs
+from refloat_host.adapters.store.tables import client_ids, executors, job_specs, jobs, queues, runs
 from refloat_scheduler.core.model import Job
 
 
@@ -21,6 +22,7 @@ class _Classified(msgspec.Struct):
 
 
 _classified = msgspec.json.Decoder(_Classified)
+_object: msgspec.json.Decoder[JsonObject] = msgspec.json.Decoder()
 
 
 def add_jobs(connection: Connection, new: Sequence[tuple[Job, str, str]]) -> None:
@@ -71,6 +73,28 @@ def priority_classes(connection: Connection, job_ids: Sequence[JobId]) -> dict[J
         for row in connection.execute(query):
             found[JobId(row.job_id)] = _classified.decode(row.pod_spec).priorityClassName or ""
     return found
+
+
+def pod_specs(connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, JsonObject]:
+    """The pod specs of these jobs, as they were submitted."""
+    found: dict[JobId, JsonObject] = {}
+    for page in pages(job_ids):
+        query = select(job_specs.c.job_id, job_specs.c.pod_spec).where(job_specs.c.job_id.in_(page))
+        found |= {JobId(row.job_id): _object.decode(row.pod_spec) for row in connection.execute(query)}
+    return found
+
+
+def active_queues(connection: Connection) -> dict[str, list[str]]:
+    """Pool → the queues whose jobs run there, and those whose jobs wait, which every pool may take."""
+    running = select(runs.c.pool, jobs.c.queue).join_from(runs, jobs, runs.c.job_id == jobs.c.job_id).where(ACTIVE)
+    found = {(row.pool, row.queue) for row in connection.execute(running.distinct())}
+    waiting = select(queues.c.name).where(exists().where(jobs.c.queue == queues.c.name, QUEUED))
+    pools = connection.execute(select(executors.c.pool).distinct()).scalars().all()
+    found |= {(pool, queue) for queue in connection.execute(waiting).scalars() for pool in pools}
+    by_pool: dict[str, list[str]] = {}
+    for pool, queue in sorted(found):
+        by_pool.setdefault(pool, []).append(queue)
+    return by_pool
 
 
 def list_jobs(connection: Connection, queue: str, job_set: str, after: JobId, limit: int) -> list[Job]:
