@@ -5,11 +5,9 @@ is left out has its default, so that either side may be the newer one. Times are
 """
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
-
-from refloat_common.core.jsontypes import JsonObject
 
 SERVICE: Final = "refloat.Admin"
 MAX_JOBS: Final = 500
@@ -84,11 +82,11 @@ class RunStory(AdminMessage, frozen=True, kw_only=True):
     category: str = ""
     subcategory: str = ""
     reason: str = ""
-    error: JsonObject | None = None
+    error: dict[str, Any] | None = None
     leased_at: str = ""
     running_at: str = ""
     ended_at: str = ""
-    verdict: JsonObject | None = None
+    verdict: dict[str, Any] | None = None
     late_reports: list[LateReport] = []
 
 

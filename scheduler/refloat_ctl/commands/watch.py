@@ -15,7 +15,7 @@ def watch(session: Session) -> None:
     def broken(error: RefusedError, pause_s: float) -> None:
         session.note(f"{error}; trying again in {pause_s:g}s")
 
-    remedies = {"NOT_FOUND": "submit its jobs first, or leave --exit-if-inactive out to wait for them"}
+    remedies = {"NOT_FOUND": "see refloatctl get queues; or submit its jobs first"}
     with session.server(f"watching job set {options.job_set}", remedies) as channel:
         session.say(f"Watching job set {options.job_set}\n")
         events = EventApi(channel).follow(

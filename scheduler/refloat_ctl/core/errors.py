@@ -33,8 +33,12 @@ class RefusedError(CommandError):
 
 
 class ActionError(CommandError):
-    """What was being done (`creating queue q`) when the server refused, why, and the way out, if one is known."""
+    """What was being done (`creating queue q`) when the server refused, why, and the way out, if one is known.
+
+    The server's own text may begin with what was being done; then it stands alone.
+    """
 
     def __init__(self, action: str, cause: RefusedError, remedy: str = "") -> None:
-        super().__init__(f"error {action}: {cause}{f'; {remedy}' if remedy else ''}")
+        text = cause.details if cause.details.startswith("error ") else f"error {action}: {cause.details}"
+        super().__init__(f"{text}{f'; {remedy}' if remedy else ''}")
         self.cause = cause

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import cast
 
 from refloat_common.core.admin import ExecutorLine, JobLine, JobStory, LateReport, RunStory, utc_text
 from refloat_common.core.ids import RunId
@@ -102,11 +101,11 @@ def _run_story(run: Run, verdict: JsonObject | None, late: Sequence[LateReported
         category=error.category if error else "",
         subcategory=error.subcategory if error else "",
         reason=error.message if error else "",
-        error=cast("JsonObject", asdict(error)) if error else None,
+        error=asdict(error) if error else None,
         leased_at=utc_text(run.leased_at_ms),
         running_at=utc_text(run.running_at_ms),
         ended_at=utc_text(run.ended_at_ms),
-        verdict=verdict,
+        verdict=None if verdict is None else dict(verdict),
         late_reports=[
             LateReport(
                 kind=report.kind, why=report.why, executor=report.executor, reported_at=utc_text(report.reported_at_ms)
