@@ -22,10 +22,11 @@ class Note:
 
 
 class Kind(Enum):
-    """How samples of a metric add up: a counter grows by each, a gauge shows the last."""
+    """How samples of a metric add up: a counter grows by each, a gauge shows the last, a histogram counts by size."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
+    HISTOGRAM = "histogram"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,24 @@ class Metric(Enum):
         Kind.GAUGE,
         (),
         "1 while so many executors are silent that none is declared lost.",
+    )
+    LINK_FAULTS = MetricShape(
+        "refloat_link_faults_total",
+        Kind.COUNTER,
+        ("executor", "code"),
+        "Messages that broke the protocol and changed nothing.",
+    )
+    REPLIES_DROPPED = MetricShape(
+        "refloat_link_replies_dropped_total",
+        Kind.COUNTER,
+        (),
+        "Answers dropped because too many were waiting; they are asked for again.",
+    )
+    INTAKE_SECONDS = MetricShape(
+        "refloat_intake_commit_seconds",
+        Kind.HISTOGRAM,
+        (),
+        "From the taking up of waiting reports to their commit.",
     )
 
 
