@@ -1,18 +1,18 @@
 """Follows the events of a job set over `api.Event`, through breaks of the connection."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from armada_client.armada import event_pb2, event_pb2_grpc
-from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from refloat_common.core.jsontypes import JsonValue
 from refloat_common.core.podproto import to_json
 from refloat_ctl.adapters.server.channel import Channel
 from refloat_ctl.core.errors import RefusedError
+from refloat_ctl.core.text.scalars import as_json_number
 from refloat_ctl.core.watching import Seen
 
 MAX_PAUSE_S: Final = 15.0
@@ -94,20 +94,20 @@ class EventApi:
 def _plain(message: Message) -> JsonValue:
     if message.DESCRIPTOR.full_name.startswith(_KUBERNETES):
         return to_json(message)
-    body: dict[str, JsonValue] = {}
-    for field, value in message.ListFields():
-        body[field.json_name] = _field(field, value)
-    return body
+    said = {field.number: value for field, value in message.ListFields()}
+    # In the order of declaration, which is that of Go's structs, not in that of the numbers.
+    fields = [field for field in message.DESCRIPTOR.fields if field.number in said]
+    return {field.json_name: _value(said[field.number]) for field in fields}
 
 
-def _field(field: FieldDescriptor, value: object) -> JsonValue:
+def _value(value: object) -> JsonValue:
     if isinstance(value, Message):
         return _plain(value)
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, float):
+        return as_json_number(value)
+    if isinstance(value, bool | int | str):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _field(field, value[key]) for key in sorted(value)}
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    assert isinstance(value, Iterator) or hasattr(value, "__iter__")
-    return [_field(field, item) for item in value]
+        return {str(key): _value(value[key]) for key in sorted(value)}
+    assert isinstance(value, Sequence)
+    return [_value(item) for item in value]
