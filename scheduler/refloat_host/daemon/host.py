@@ -14,10 +14,10 @@ from refloat_host.adapters.store.database import Database
 from refloat_host.adapters.store.queries.transaction import Changes
 from refloat_host.adapters.store.writer import Store
 from refloat_host.services.events import EventService
-from refloat_host.services.fits import FitCache
 from refloat_host.services.host import StoreHost
 from refloat_host.services.jobs import JobService
-from refloat_host.services.leasing import LeasingService, Limits
+from refloat_host.services.leasing.fits import FitCache
+from refloat_host.services.leasing.loop import LeasingService, Limits
 from refloat_host.services.news import News
 from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService
@@ -56,6 +56,8 @@ class HostDaemon:
 
     def __init__(self, settings: HostSettings, ports: Ports) -> None:
         self._stopping = anyio.Event()
+        self.stopped = anyio.Event()
+        """Set once `run` is over after a stop."""
         self._fits = FitCache()
         self._news = News()
         self._ports = ports
@@ -103,6 +105,7 @@ class HostDaemon:
                 await self._stopping.wait()
                 inner.cancel_scope.cancel()
             outer.cancel_scope.cancel()
+        self.stopped.set()
 
     async def _run_plugin(self) -> None:
         await self.plugin.run()

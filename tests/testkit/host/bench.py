@@ -11,10 +11,10 @@ from refloat_host.adapters.store.database import Database
 from refloat_host.adapters.store.queries.transaction import Changes
 from refloat_host.adapters.store.writer import InlineStore
 from refloat_host.services.events import EventService
-from refloat_host.services.fits import FitCache
 from refloat_host.services.host import StoreHost
 from refloat_host.services.jobs import JobService
-from refloat_host.services.leasing import LeasingService, Limits
+from refloat_host.services.leasing.fits import FitCache
+from refloat_host.services.leasing.loop import LeasingService, Limits
 from refloat_host.services.news import News
 from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService

@@ -12,9 +12,9 @@ from refloat_common.core.jsontypes import JsonObject
 from refloat_common.core.messages import Lease, NodeFacts
 from refloat_host.core.orders import Order
 from refloat_host.core.queues import Queue
+from refloat_host.core.selection import Selection
 from refloat_host.core.submission import Submission
-from refloat_host.services import heads
-from refloat_host.services.jobs import Selection
+from refloat_host.services.leasing import heads
 from refloat_scheduler.core.effects import ClaimStored, HoldReleased, JobRequeued, NodesSaved, RunChanged
 from refloat_scheduler.core.model import Claim, JobState, MutationRecord, Run, RunState
 from refloat_scheduler.service.contract import ExecutorView, RoomChanged, StoreUnavailable
@@ -274,7 +274,7 @@ async def test_queues_share_by_their_factors_whatever_the_pages(bench: Bench, mo
 
 
 async def test_a_full_round_asks_for_another(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refloat_host.services.leasing.MAX_LEASES_PER_ROUND", 4)
+    monkeypatch.setattr("refloat_host.services.leasing.loop.MAX_LEASES_PER_ROUND", 4)
     await fleet(bench, EAST, slots=7)
     await submit(bench, *[pod_spec()] * 9)
     again: Sequence[bool] = [await bench.leasing.round() for _ in range(3)]
@@ -302,7 +302,7 @@ async def test_the_loop_sleeps_until_there_is_news(bench: Bench) -> None:
 
 
 async def test_an_unavailable_store_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refloat_host.services.leasing.RETRY_AFTER_S", 0)
+    monkeypatch.setattr("refloat_host.services.leasing.loop.RETRY_AFTER_S", 0)
     await fleet(bench, EAST)
     await submit(bench, pod_spec())
     down = [3]

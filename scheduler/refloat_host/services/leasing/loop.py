@@ -16,8 +16,8 @@ from refloat_host.adapters.store.queries.transaction import SqlTransaction
 from refloat_host.adapters.store.queries.waiting import Place
 from refloat_host.adapters.store.writer import Store
 from refloat_host.core.grants import grant
-from refloat_host.services.fits import FitCache
-from refloat_host.services.heads import Heads
+from refloat_host.services.leasing.fits import FitCache
+from refloat_host.services.leasing.heads import Heads
 from refloat_host.services.news import News
 from refloat_scheduler.core.effects import Effect
 from refloat_scheduler.service.contract import ExecutorView, StoreUnavailable

@@ -1,0 +1,1 @@
+"""Who runs next, and where: the loop that leases queued jobs to executors with room."""
