@@ -14,7 +14,7 @@ from typing import Final
 import yaml
 
 from refloat_common.core.jsontypes import JsonValue
-from refloat_ctl.core.text.scalars import as_json_number, plain_value
+from refloat_ctl.core.text.scalars import MERGE, as_json_number, plain_value
 
 MAX_DEPTH = 100
 MAX_VALUES = 100_000
@@ -149,7 +149,7 @@ def _key(value: JsonValue, line: int) -> str:
 
 
 def _is_merge(event: yaml.ScalarEvent) -> bool:
-    return event.value == "<<" and (event.implicit[0] or event.tag == _TAG + "merge")
+    return event.value == MERGE and (event.implicit[0] or event.tag == _TAG + "merge")
 
 
 def _merged(value: JsonValue, line: int) -> Iterator[tuple[str, JsonValue]]:
@@ -157,7 +157,7 @@ def _merged(value: JsonValue, line: int) -> Iterator[tuple[str, JsonValue]]:
     maps = value if isinstance(value, list) else [value]
     for each in maps:
         if not isinstance(each, dict):
-            raise TextError("<< takes a map or a list of maps", line, "<<")
+            raise TextError("<< takes a map or a list of maps", line, MERGE)
         yield from each.items()
 
 

@@ -21,6 +21,9 @@ _NOT_FINITE: Final[dict[str, float]] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
+MERGE: Final = "<<"
+"""An unquoted key that brings in the keys of another map."""
+
 _NUMBER_STARTS: Final = frozenset("+-.0123456789")
 _INT = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -59,7 +62,7 @@ def as_json_number(value: float) -> int | float:
 
 def reads_as_text(text: str) -> bool:
     """Whether a text may stand unquoted without being taken for something else."""
-    return plain_value(text) is text and not is_date(text) and not _BASE_60.fullmatch(text)
+    return plain_value(text) is text and text != MERGE and not is_date(text) and not _BASE_60.fullmatch(text)
 
 
 def is_date(text: str) -> bool:
