@@ -32,6 +32,7 @@ from refloat_host.services.policies import PolicyService
 from refloat_host.services.queues import QueueService
 from refloat_scheduler.core.events import Event
 
+_object: "msgspec.json.Decoder[JsonObject]" = msgspec.json.Decoder()
 JOB_SET = "demo"
 PAGE = 500
 MAX_REPORTS = 1 << 30
@@ -101,7 +102,7 @@ class Reader:
         query = select(verdicts.c.explanation).where(verdicts.c.job_id == job_id).order_by(verdicts.c.decided_at_ms)
         with self.engine.connect() as connection:
             texts = connection.execute(query).scalars().all()
-        return [msgspec.json.decode(text, type=JsonObject) for text in texts]
+        return [_object.decode(text) for text in texts]
 
     def close(self) -> None:
         """Close the file."""
@@ -124,5 +125,5 @@ def failures_in(journal: Path) -> list[Report]:
 
 
 def by_name(names: Mapping[JobId, str], job: str) -> JobId | None:
-    """The id of a job that is given by its name in the scenario, or by its id."""
-    return next((job_id for job_id, name in names.items() if job in {name, job_id}), None)
+    """The id of a job that is given by its name in the scenario; None if there is none of that name."""
+    return next((job_id for job_id, name in names.items() if name == job), None)

@@ -21,7 +21,7 @@ from refloat_common.adapters.config_files import ConfigFileError
 from refloat_common.core.settings import SettingsError
 from refloat_host.core.errors import RequestRefusedError
 
-REFUSED = 1
+REFUSED, WRONG_USAGE = 1, 2
 MAX_CLUSTERS = 8
 SIGNALLED = 128
 _CANNOT_GO_ON = (ProcessEndedError, NotReadyError, RequestRefusedError, OSError)
@@ -46,7 +46,10 @@ def run(args: argparse.Namespace) -> int:
         scenario = load_scenario(args.scenario or configs() / "demo" / "scenario.yaml")
     except (ConfigFileError, SettingsError) as error:
         return _complain(str(error))
-    play = Play(scenario, plan(scenario, args.jobs), args.clusters, args.seed, args.explain)
+    planned = plan(scenario, args.jobs)
+    if args.explain and args.explain not in {job.name for job in planned}:
+        return _complain(f"--explain: no job is named {args.explain!r}; the first is {planned[0].name}", WRONG_USAGE)
+    play = Play(scenario, planned, args.clusters, args.seed, args.explain)
     screen = Screen(sys.stderr if args.output == "json" else sys.stdout, wanted=True)
     try:
         if args.keep is not None:
@@ -71,9 +74,9 @@ def _print(result: Result, output: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def _complain(text: str) -> int:
+def _complain(text: str, code: int = REFUSED) -> int:
     sys.stderr.write(f"refloat demo: {text}\n")
-    return REFUSED
+    return code
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

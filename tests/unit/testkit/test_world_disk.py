@@ -36,6 +36,7 @@ def test_what_was_committed_survives_a_kill_and_an_open_transaction_does_not() -
         await anyio.sleep(1)
 
     run_virtual(scenario)
+    disk.close()
     assert seen == [[(1,)]]
     with pytest.raises(sqlite3.ProgrammingError):
         kept[0].execute("COMMIT")
