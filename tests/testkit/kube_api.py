@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 Json = dict[str, Any]
 Query = Mapping[str, str | int]
+JSON = "application/json"
 MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 JSON_PATCH, APPLY = "application/json-patch+json", "application/apply-patch+yaml"
 
@@ -50,7 +51,7 @@ class KubeApi:
         method: str,
         path: str,
         body: Any = None,
-        content_type: str = "application/json",
+        content_type: str = JSON,
         query: Query | None = None,
     ) -> Reply:
         """One request; a body of bytes goes out as it is, anything else as JSON."""

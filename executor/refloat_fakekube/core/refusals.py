@@ -106,14 +106,14 @@ class NotServedError(RefusalError):
 
 
 class AlreadyExistsError(RefusalError):
-    """Create under a name that is taken."""
+    """Create under a name that is taken, perhaps by an object that is `leaving`."""
 
     code, reason = 409, "AlreadyExists"
 
-    def __init__(self, resource: Resource, name: str) -> None:
-        super().__init__(
-            f'{resource.qualified} "{name}" already exists', group=resource.group, kind=resource.plural, name=name
-        )
+    def __init__(self, resource: Resource, name: str, *, leaving: bool = False) -> None:
+        words = f'{resource.qualified} "{name}" already exists'
+        words = f"object is being deleted: {words}" if leaving else words
+        super().__init__(words, group=resource.group, kind=resource.plural, name=name)
 
 
 class ConflictError(RefusalError):

@@ -35,7 +35,7 @@ KEY_WORDS = (
 
 
 def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} bytes"
+    return f"must be no more than {limit} characters"
 
 
 def label_faults(value: str) -> list[str]:

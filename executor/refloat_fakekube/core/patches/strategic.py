@@ -5,13 +5,18 @@ Source: `k8s.io/apimachinery/pkg/util/strategicpatch`.
 
 from refloat_fakekube.core.objects import Json, JsonValue
 from refloat_fakekube.core.patches.lists import MERGE_KEYS, MERGED_SETS
+from refloat_fakekube.core.refusals import UnforeseenError
 
 _PATCH, _RETAIN = "$patch", "$retainKeys"
 _ORDER, _DELETE = "$setElementOrder/", "$deleteFromPrimitiveList/"
 
 
 def merge_strategic(obj: Json, patch: Json) -> Json:
-    """The object after the patch."""
+    """The object after the patch.
+
+    Raises:
+        UnforeseenError: a list is not in the order that its directive says; the real server answers with 500 too.
+    """
     if patch.get(_PATCH) == "replace":
         return {key: value for key, value in patch.items() if key != _PATCH}
     if patch.get(_PATCH) == "delete":
@@ -68,7 +73,31 @@ def _merge_list(key: str, found: JsonValue, patch: list[JsonValue], order: JsonV
         merged = _merge_items(MERGE_KEYS[key], original, patch)
     else:
         return patch
-    return _ordered(key, merged, original, order) if isinstance(order, list) else merged
+    if isinstance(order, list):
+        _check_order(key, patch, order)
+    kept = [item for item in patch if not (isinstance(item, dict) and _PATCH in item)]
+    return _ordered(key, merged, original, order if isinstance(order, list) else kept)
+
+
+def _check_order(key: str, patch: list[JsonValue], order: list[JsonValue]) -> None:
+    """The patch's own items must come in the order that `$setElementOrder` says."""
+    by = MERGE_KEYS.get(key)
+    kept = [_identity(item, by) for item in patch if not (isinstance(item, dict) and _PATCH in item)]
+    left = iter([_identity(item, by) for item in order])
+    if order and not all(any(one == other for other in left) for one in kept):
+        words = f"The order in patch list:\n{_go(patch)}\n doesn't match $setElementOrder list:\n{_go(order)}\n"
+        raise UnforeseenError(words)
+
+
+def _go(value: JsonValue) -> str:
+    """A value as Go prints it (`%v`)."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_go(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(_go(item) for item in value)}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "<nil>" if value is None else str(value)
 
 
 def _merge_items(by: str, original: list[JsonValue], patch: list[JsonValue]) -> list[JsonValue]:

@@ -38,6 +38,8 @@ def default_pod(pod: Json) -> None:
 
 def _default_status(status: Json) -> None:
     """Fields that the typed object always shows, empty or null."""
+    if text(status, "podIP") and not objects(status, "podIPs"):
+        status["podIPs"] = [{"ip": text(status, "podIP")}]
     for condition in objects(status, "conditions"):
         condition.setdefault("lastProbeTime", None)
         condition.setdefault("lastTransitionTime", None)
@@ -46,6 +48,9 @@ def _default_status(status: Json) -> None:
             for key, value in _CONTAINER_STATUS.items():
                 container.setdefault(key, value)
             for state in ("state", "lastState"):
+                running = ensure(container, state).get("running")
+                if isinstance(running, dict):
+                    running.setdefault("startedAt", None)
                 terminated = ensure(container, state).get("terminated")
                 if isinstance(terminated, dict):
                     terminated.setdefault("startedAt", None)

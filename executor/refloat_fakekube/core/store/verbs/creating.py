@@ -47,8 +47,9 @@ def create(turn: Turn, request: Create) -> Found:
         metadata["generation"] = 1
     rules.begin(body)
     refuse(resource, name, [*_check_name(rules.check_name(name), name), *rules.check(body), *check_metadata(body)])
-    if turn.state.find(target) is not None:
-        raise AlreadyExistsError(resource, name)
+    taken = turn.state.find(target)
+    if taken is not None:
+        raise AlreadyExistsError(resource, name, leaving=bool(text(taken.read(), "metadata", "deletionTimestamp")))
     return Found(turn.put(resource, body, None, dry_run=request.options.dry_run).data, created=True)
 
 

@@ -140,6 +140,7 @@ def evict(turn: Turn, request: Evict) -> Done:
         pod = before.read()
         target: Json = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
         set_condition(pod, {**target, "message": "Eviction API: evicting"}, turn.now_s)
-        before = turn.put(PODS, pod, before)
+        if pod != before.read():
+            before = turn.put(PODS, pod, before)
     _delete(turn, PODS, before, replace(options, resource_version=None))
     return Done(created=True)

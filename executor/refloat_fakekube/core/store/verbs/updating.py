@@ -191,6 +191,8 @@ def set_condition(pod: Json, condition: Json, now_s: float) -> None:
         if isinstance(old, dict) and old.get("type") == made["type"]:
             if old.get("status") == made["status"]:
                 made["lastTransitionTime"] = old.get("lastTransitionTime")
+            if old.get("observedGeneration"):
+                made["observedGeneration"] = old["observedGeneration"]
             conditions[place] = made
             break
     else:
