@@ -139,7 +139,7 @@ def evict(turn: Turn, request: Evict) -> Done:
     if not options.dry_run:
         pod = before.read()
         target: Json = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
-        set_condition(pod, {**target, "message": "Eviction API: evicting"}, turn.now_s)
+        set_condition(pod, {**target, "message": "Eviction API: evicting"}, turn.now_s, keep_observed=True)
         if pod != before.read():
             before = turn.put(PODS, pod, before)
     _delete(turn, PODS, before, replace(options, resource_version=None))

@@ -175,8 +175,11 @@ def _check_bindable(pod: Json, before: Stored, uid: str) -> None:
         raise ConflictError("", "pods/binding", name, why)
 
 
-def set_condition(pod: Json, condition: Json, now_s: float) -> None:
-    """Add a condition, or change it in place; its transition time moves when its status does."""
+def set_condition(pod: Json, condition: Json, now_s: float, *, keep_observed: bool = False) -> None:
+    """Add a condition, or change it in place; its transition time moves when its status does.
+
+    `keep_observed`: an `observedGeneration` stays, as in an update of the status; a binding takes it away.
+    """
     status = ensure(pod, "status")
     found = status.get("conditions")
     conditions = found if isinstance(found, list) else []
@@ -191,7 +194,7 @@ def set_condition(pod: Json, condition: Json, now_s: float) -> None:
         if isinstance(old, dict) and old.get("type") == made["type"]:
             if old.get("status") == made["status"]:
                 made["lastTransitionTime"] = old.get("lastTransitionTime")
-            if old.get("observedGeneration"):
+            if keep_observed and old.get("observedGeneration"):
                 made["observedGeneration"] = old["observedGeneration"]
             conditions[place] = made
             break
