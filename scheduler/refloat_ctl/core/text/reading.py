@@ -186,7 +186,7 @@ def _tagged(text: str, tag: str, line: int) -> JsonValue:
     problem = f'"{text[:80]}" is no !!{tag}'
     if tag == "binary":
         try:
-            return base64.b64decode(text, validate=False).decode()
+            return base64.b64decode("".join(text.split()), validate=True).decode()
         except (binascii.Error, ValueError):
             raise TextError(problem, line) from None
     value = plain_value(text)
