@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from testkit.ctl import Ctl
+from testkit.ctl.running import Ctl
 from testkit.host.api import ServedApi, served_api
 
 

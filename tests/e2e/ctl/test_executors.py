@@ -7,7 +7,7 @@ import pytest
 
 from refloat_common.core.ids import ExecutorId
 from refloat_scheduler.core.leases.states import ExecutorState, OperatorAction
-from testkit.ctl import Ctl, done, refused
+from testkit.ctl.running import Ctl, done, refused
 from testkit.host.api_jobs import leased
 from testkit.host.bench import executor_view
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from refloat_common.core.ids import ExecutorId, JobId, RunId
-from testkit.ctl import Ctl, done, refused
-from testkit.ctl_jobs import JOBS, failed_once, submitted
+from testkit.ctl.running import Ctl, done, refused
+from testkit.ctl.jobs import JOBS, failed_once, submitted
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from testkit.ctl import Ctl, Ran, done, refused
+from testkit.ctl.running import Ctl, Ran, done, refused
 
 pytestmark = pytest.mark.anyio
 

@@ -43,16 +43,18 @@ def running_system(folder: Path) -> Iterator[RunningSystem]:
         _wait_for(address, crew)
         yield RunningSystem(address, layout, crew)
         crew.check()
+        codes = crew.stop()
+        assert codes == dict.fromkeys(("kube", "host", cluster), 0), codes
     finally:
         crew.stop()
 
 
 def _set_grpc_port(config: Path) -> int:
-    """Give the host a port that the clients know."""
+    """Give the host a port that the clients know; and let it serve new policies soon."""
+    port = free_port()
     settings = yaml.safe_load(config.read_text())
-    settings["grpc"] = {"port": free_port()}
-    config.write_text(yaml.safe_dump(settings))
-    return int(settings["grpc"]["port"])
+    config.write_text(yaml.safe_dump(settings | {"grpc": {"port": port}, "queueRefreshPeriod": "100ms"}))
+    return port
 
 
 def _wait_for(address: str, crew: Crew) -> None:

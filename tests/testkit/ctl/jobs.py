@@ -10,7 +10,7 @@ from refloat_scheduler.core.effects import EventsAppended, JobRequeued, LateRepo
 from refloat_scheduler.core.events import JobFailed
 from refloat_scheduler.core.explanation import Explanation, Gate, MutationChange, RuleLook
 from refloat_scheduler.core.model import ErrorKind, Job, RunError, RunState
-from testkit.ctl import Ctl
+from testkit.ctl.running import Ctl
 from testkit.host.api import ServedApi
 
 JOBS = """
