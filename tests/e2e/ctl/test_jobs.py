@@ -6,8 +6,8 @@ import re
 import pytest
 
 from refloat_common.core.ids import ExecutorId, JobId, RunId
-from testkit.ctl.running import Ctl, done, refused
 from testkit.ctl.jobs import JOBS, failed_once, submitted
+from testkit.ctl.running import Ctl, done, refused
 
 pytestmark = pytest.mark.anyio
 

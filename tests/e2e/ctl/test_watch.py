@@ -9,8 +9,8 @@ import pytest
 from refloat_common.core.ids import ExecutorId, RunId
 from refloat_host.core.orders import Order
 from refloat_host.core.selection import Selection
-from testkit.ctl.running import Ctl, refused
 from testkit.ctl.jobs import failed_once, submitted
+from testkit.ctl.running import Ctl, refused
 
 pytestmark = pytest.mark.anyio
 
