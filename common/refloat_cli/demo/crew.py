@@ -7,9 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import anyio
 
@@ -46,7 +45,6 @@ class Member:
     out: Path
     process: "subprocess.Popen[bytes] | None" = None
     starts: int = 0
-    streams: list[IO[bytes]] = field(default_factory=list)
 
     def check(self) -> None:
         """See that it runs.
@@ -140,23 +138,19 @@ class Crew:
                 member.process.kill()
                 codes[member.name] = member.process.wait()
             member.process = None
-            for stream in member.streams:
-                stream.close()
         return codes
 
     def _launch(self, member: Member) -> None:
-        for stream in member.streams:
-            stream.close()
-        member.streams = [member.out.open("ab"), member.log.open("ab")]
         member.starts += 1
-        member.process = subprocess.Popen(  # noqa: S603  our own command, no shell
-            member.command,
-            stdin=subprocess.DEVNULL,
-            stdout=member.streams[0],
-            stderr=member.streams[1],
-            env=dict(member.environment),
-            preexec_fn=_die_with_parent,  # noqa: PLW1509  the demo has no threads while it starts processes
-        )
+        with member.out.open("ab") as out, member.log.open("ab") as log:
+            member.process = subprocess.Popen(  # noqa: S603  our own command, no shell
+                member.command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=log,
+                env=dict(member.environment),
+                preexec_fn=_die_with_parent,  # noqa: PLW1509  the demo has no threads while it starts processes
+            )
 
 
 def python_module(module: str, *arguments: str) -> list[str]:
