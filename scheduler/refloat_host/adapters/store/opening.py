@@ -61,6 +61,8 @@ def open_memory(connection: sqlite3.Connection) -> Opened:
 
 def _open_sqlite(path: Path) -> Opened:
     lock = _lock(path.with_name(path.name + ".lock"))
+    # Pod specs and messages are the users': nobody else may read them. SQLite's other files take over these rights.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     writer = create_engine(f"sqlite:///{path}", pool_size=1, max_overflow=0)
     reader = create_engine(f"sqlite:///{path}", pool_size=READERS, max_overflow=0)
     event.listen(writer, "connect", _prepare_writer)

@@ -110,3 +110,13 @@ def test_the_file_is_synced_at_every_commit(tmp_path: Path) -> None:
         }
     assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5000}
     opened.close()
+
+
+def test_nobody_else_may_read_a_new_file(tmp_path: Path) -> None:
+    opened = open_store(sqlite_url(tmp_path))
+    with opened.writer.begin() as connection:
+        migrate(connection)
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    opened.close()
+    names = ("store.db", "store.db-shm", "store.db-wal", "store.db.lock")
+    assert modes == dict.fromkeys(names, 0o600)

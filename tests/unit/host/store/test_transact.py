@@ -8,6 +8,7 @@ from sqlalchemy import insert, select
 
 from refloat_common.core.ids import ExecutorId, JobId, JournalId, RunId
 from refloat_host.adapters.store.database import Database, Deposed, Done, Raised
+from refloat_host.adapters.store.errors import StoreBrokenError
 from refloat_host.adapters.store.opening import open_store
 from refloat_host.adapters.store.queries.transaction import SqlTransaction
 from refloat_host.adapters.store.tables import report_marks
@@ -162,3 +163,55 @@ def test_unknown_things_are_nothing(database: Database) -> None:
         )
 
     assert database.read(work) == (0, None, [], [], {}, {}, [], {}, None, [])
+
+
+@pytest.mark.anyio
+async def test_a_store_that_breaks_leaves_nobody_waiting(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with url_database(store_url) as database:
+        store = ThreadedStore(database, lambda _: None)
+        refused: list[StoreUnavailable] = []
+
+        def broken(_works: object) -> None:
+            raise StoreBrokenError("fsync failed")
+
+        async def ask() -> None:
+            try:
+                await store.transact(moved("a", 1))
+            except StoreUnavailable as error:
+                refused.append(error)
+
+        async def run() -> None:
+            with pytest.raises(StoreBrokenError, match="fsync failed"):
+                await store.run()
+
+        monkeypatch.setattr(database, "execute", broken)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(ask)
+            tasks.start_soon(run)
+        assert len(refused) == 3
+
+
+@pytest.mark.anyio
+async def test_too_many_waiting_transactions_are_refused_at_once(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("refloat_host.adapters.store.writer.MAX_WORKS_WAITING", 0)
+    with url_database(store_url) as database:
+        store = ThreadedStore(database, lambda _: None)
+        with pytest.raises(StoreUnavailable, match="0 transactions are waiting for it"):
+            await store.transact(moved("a", 1))
+
+
+@pytest.mark.anyio
+async def test_a_commit_is_timed(store_url: str) -> None:
+    with url_database(store_url) as database:
+        seen: list[tuple[int, float]] = []
+        store = ThreadedStore(database, lambda _: None, lambda works, seconds: seen.append((works, seconds)))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(store.run)
+            await store.transact(moved("a", 1))
+            tasks.cancel_scope.cancel()
+        [(works, seconds)] = seen
+        assert works == 1
+        assert seconds >= 0
