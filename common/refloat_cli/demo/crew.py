@@ -91,6 +91,10 @@ class Crew:
         """How often a process was started."""
         return self._members[name].starts
 
+    def times_said(self, name: str, text: str) -> int:
+        """How often a text stands in the log of a process, over all its starts."""
+        return self._members[name].log.read_text(errors="replace").count(text)
+
     def exit_code(self, name: str) -> int | None:
         """The exit code of a process that has ended by itself, negative for a signal; None while it runs."""
         process = self._members[name].process

@@ -25,6 +25,8 @@ KILL_AT_SHARE = 0.25
 DOWN_FOR_S = 0.5
 SETTLE_WITHIN_S = 5.0
 COMMAND = "refloat_cli.main"
+SESSION = "a session with the scheduler was opened"
+"""What an executor logs once the host has answered it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,14 @@ async def _watch(stage: Stage, reader: Reader) -> None:
             restart_s = 0.0
         if not restart_s:
             stage.crew.check()
-            if stage.ended == len(stage.courses):
+            if stage.ended == len(stage.courses) and _all_are_back(stage):
                 return
         await anyio.sleep(LOOK_EVERY_S)
+
+
+def _all_are_back(stage: Stage) -> bool:
+    """Whether every executor has spoken with the host since its last start."""
+    return all(stage.crew.times_said(name, SESSION) >= stage.crew.starts(name) for name in stage.layout.clusters)
 
 
 async def _close(stage: Stage, reader: Reader) -> Result:
