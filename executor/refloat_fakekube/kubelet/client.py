@@ -14,6 +14,7 @@ from refloat_fakekube.core.objects import Json, NotAnObjectError, decode, encode
 _TOTAL_S = 30.0
 _LINE_BYTES = 32 << 20
 _CONNECTIONS = 64
+_CLOSING_TURNS = 5
 _FIRST_FAILURE = 400
 _AGENT = "refloat-fake-kubelet"
 
@@ -61,6 +62,9 @@ class ApiClient:
     ) -> None:
         if self._session is not None:
             await self._session.close()
+            # aiohttp leaves the sockets of TLS connections to the loop: it needs a few turns to close them.
+            for _ in range(_CLOSING_TURNS):
+                await asyncio.sleep(0)
 
     @property
     def _open(self) -> aiohttp.ClientSession:

@@ -1,6 +1,8 @@
 """The API server: one aiohttp server around one store; every request is answered in the order the loop runs it."""
 
 import asyncio
+import socket
+import struct
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from refloat_fakekube.server.streams import Stream
 
 _HEALTH = {"/healthz", "/readyz", "/livez"}
 _LOG_MAX = 20_000
+_NO_LINGER = struct.pack("ii", 1, 0)
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -127,8 +130,7 @@ class ApiServer:
             case "hang":
                 await asyncio.sleep(fault.seconds)
         self._count(request, route, 0)
-        if request.transport is not None:
-            request.transport.abort()
+        _reset(request)
         return web.Response()
 
     def _count(self, request: web.BaseRequest, route: Route, code: int) -> None:
@@ -171,9 +173,19 @@ class ApiServer:
             watcher.end("reset")
         finally:
             self.hub.leave(table, watcher)
-        if watcher.cut in {"reset", "half"} and request.transport is not None:
-            request.transport.abort()
+        if watcher.cut == "reset":
+            _reset(request)
         return response
+
+
+def _reset(request: web.BaseRequest) -> None:
+    """Break the connection so that the client notices: what is unsent is lost, and TCP says RST."""
+    transport = request.transport
+    if transport is not None:
+        connection = transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        transport.abort()
 
 
 def _plain(body: Body) -> web.Response:
