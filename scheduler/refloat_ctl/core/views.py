@@ -5,7 +5,7 @@ from typing import Final
 
 from refloat_common.core.admin import ExecutorLine, JobLine, JobStory, RunStory
 from refloat_common.core.jsontypes import JsonObject, JsonValue
-from refloat_ctl.core.text.tables import table
+from refloat_ctl.core.text.tables import clean, table
 from refloat_scheduler.core.policies.document import PolicyBody
 
 MAX_REASON_CHARACTERS: Final = 60
@@ -127,11 +127,11 @@ def _growth(job: JobStory) -> str:
 def _lines(facts: Sequence[tuple[str, str]], indent: str = "") -> str:
     """One line per fact that is known; further lines of a long text stand under its first."""
     width = max(len(name) for name, _ in facts) + 2
-    shown = [(name, value) for name, value in facts if value]
-    return "".join(
-        f"{indent}{(name + ':').ljust(width)}{value.rstrip().replace(chr(10), chr(10) + indent + ' ' * width)}\n"
-        for name, value in shown
-    )
+    lines: list[str] = []
+    for name, value in facts:
+        for i, line in enumerate(clean(value).rstrip().splitlines()):
+            lines.append(f"{indent}{'' if i else name + ':':{width}}{line}".rstrip() + "\n")
+    return "".join(lines)
 
 
 def _notes(line: ExecutorLine) -> str:

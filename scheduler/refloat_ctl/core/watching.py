@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
 
+from refloat_ctl.core.text.tables import clean
+
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -86,7 +88,7 @@ class Board:
         lines = f"{stamp(event.created_s)} | {self._summary()} | {event.name}, job id: {event.job_id}"
         lines += f" pod: {event.pod}\n" if event.pod is not None else "\n"
         if event.name == "JobFailedEvent":
-            lines += f"Job failed: {event.reason}\n{_where_logs_are(job, event)}\n"
+            lines += f"Job failed: {clean(event.reason)}\n{_where_logs_are(job, event)}\n"
         return lines
 
     def _moved(self, event: Seen) -> _Watched:

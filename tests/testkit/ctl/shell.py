@@ -4,7 +4,8 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from pathlib import Path
 from testkit.ctl.running import Ran
 from testkit.host.process import running_host, write_settings
 
-ANSWER_S = 20.0
+ANSWER_S = 40.0
+LOOK_EVERY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +25,45 @@ class Shell:
 
     def __call__(self, line: str) -> Ran:
         """Run a line; `armadactl` stands for refloatctl, so that the lines of its manual can be run as they are."""
+        with self.start(line) as process:
+            out, complaints = process.communicate(timeout=ANSWER_S)
+        return Ran(process.returncode, out, complaints)
+
+    @contextmanager
+    def start(self, line: str) -> Iterator["subprocess.Popen[str]"]:
+        """Start a line, and end it with the block if it has not ended by itself."""
         program, *words = shlex.split(line)
         assert program in ("armadactl", "refloatctl"), line
-        ran = subprocess.run(
+        with subprocess.Popen(
             [sys.executable, "-m", "refloat_ctl.main", *words],
             cwd=self.folder,
             env={**os.environ, "HOME": str(self.folder)},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=ANSWER_S,
-            check=False,
-        )
-        return Ran(ran.returncode, ran.stdout, ran.stderr)
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+def point_at(address: str, folder: Path) -> Shell:
+    """A shell in a folder, whose configuration file names the host at an address."""
+    (folder / ".refloatctl.yaml").write_text(f'armadaUrl: "{address}"\n', encoding="utf-8")
+    return Shell(folder)
 
 
 @contextmanager
 def shell_with_host(folder: Path, **settings: object) -> Iterator[Shell]:
     """A host that runs on an empty store, and a shell whose configuration file names it."""
     with running_host(write_settings(folder, **settings)) as host:
-        address = host.logged("the host has started")["api"]
-        (folder / ".refloatctl.yaml").write_text(f'armadaUrl: "{address}"\n', encoding="utf-8")
-        yield Shell(folder)
+        yield point_at(str(host.logged("the host has started")["api"]), folder)
+
+
+def wait_until(condition: Callable[[], object], *, within_s: float) -> None:
+    """Look again and again until something holds that other processes bring about."""
+    ends_s = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < ends_s, f"not within {within_s:g} s"
+        time.sleep(LOOK_EVERY_S)

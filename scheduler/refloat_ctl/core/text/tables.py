@@ -13,6 +13,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(_line(line, widths) for line in lines)
 
 
+def clean(text: str) -> str:
+    """A text of somebody else's for a terminal: lines and tabs stay, what could steer the terminal is a space."""
+    return "".join(character if character.isprintable() or character in "\n\t" else " " for character in text)
+
+
 def _cell(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text) or "-"
 
