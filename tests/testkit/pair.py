@@ -300,11 +300,16 @@ class Pair:
             case sc.Deliver():
                 self._commit(effect)
             case sc.BeatHeard(epoch=epoch, beat=beat):
+                if self.store.down:
+                    self.scheduler(sc.BeatUnanswered(EXECUTOR, epoch, beat.n))
+                    return
                 kills = tuple(run for run in beat.listed if run in self.store.ended)
                 self.cleared.update((epoch, run) for run in beat.listed if run not in kills)
                 self.scheduler(sc.BeatAnswered(EXECUTOR, epoch, beat.n, kills))
             case sc.Heard():
                 self.heard_s = self.now_s
+            case sc.NodesTold():
+                self.scheduler(sc.NodesSettled(EXECUTOR, stored=not self.store.down))
             case _:
                 self.log.append(effect)
 

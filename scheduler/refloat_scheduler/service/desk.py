@@ -15,13 +15,15 @@ from refloat_common.core.ids import BootId, ExecutorId, JournalId, RunId
 from refloat_common.core.link.scheduler.values import (
     BeatAnswered,
     BeatHeard,
+    BeatUnanswered,
+    NodesSettled,
     NodesTold,
     OpenSession,
     SessionDenied,
     SessionGranted,
 )
 from refloat_common.core.messages import NodeFacts, RunEntry
-from refloat_scheduler.core.effects import ExecutorRecord, ExecutorSaved, NodesSaved
+from refloat_scheduler.core.effects import ExecutorRecord, ExecutorSaved, HighWaterMoved, NodesSaved
 from refloat_scheduler.core.leases import hello, machine
 from refloat_scheduler.core.leases.hello import Judged
 from refloat_scheduler.core.signals import Note
@@ -39,7 +41,7 @@ class _Greeted:
     record: ExecutorRecord
     have: int
     judged: Judged
-    note: Note | None
+    notes: tuple[Note, ...]
 
 
 @dataclass(slots=True)
@@ -79,8 +81,19 @@ class Desk:
                     assert_never(asked)
         except StoreUnavailable as error:
             self.office.store_is_down(str(error))
-            if isinstance(asked, OpenSession):
+            self._put_off(asked)
+
+    def _put_off(self, asked: OpenSession | BeatHeard | NodesTold) -> None:
+        """Nothing was stored: the executor asks again by itself, or is asked to."""
+        match asked:
+            case OpenSession():
                 self.office.happen(SessionDenied(asked.executor, asked.hello.boot, asked.hello.attempt))
+            case NodesTold():
+                self.office.happen(NodesSettled(asked.executor, stored=False))
+            case BeatHeard():
+                self.office.happen(BeatUnanswered(asked.executor, asked.epoch, asked.beat.n))
+            case _:
+                assert_never(asked)
 
     # ---- HELLO
 
@@ -106,18 +119,21 @@ class Desk:
                 greeted.judged.verdicts,
             )
         )
-        office.say([greeted.note] if greeted.note else [])
+        office.say(greeted.notes)
         office.committed(greeted.judged.outcome)
         await self.missing.compare(executor, asked.runs)
 
     def _greet(self, tx: Transaction, asked: OpenSession) -> _Greeted:
         executor, now_ms = ExecutorId(asked.executor), self.office.now_ms()
         before = tx.executor_record(executor)
-        have = tx.high_water(executor, JournalId(asked.hello.journal))
-        record = hello.greeted_record(before, asked.hello, now_ms)
-        tx.apply([ExecutorSaved(record)])
+        journal, said = JournalId(asked.hello.journal), asked.hello
+        held = tx.high_water(executor, journal)
+        have = max(held, said.oldest_seq - 1)
+        record = hello.greeted_record(before, said, now_ms)
+        tx.apply([ExecutorSaved(record), *([HighWaterMoved(executor, journal, have)] if have > held else ())])
         judged = self._judge(tx, executor, asked.runs)
-        return _Greeted(record, have, judged, hello.store_went_back(before, asked.hello, have))
+        notes = (hello.store_went_back(before, said, held), hello.history_lost(said, held))
+        return _Greeted(record, have, judged, tuple(note for note in notes if note is not None))
 
     def _judge(self, tx: Transaction, executor: ExecutorId, entries: Sequence[RunEntry]) -> Judged:
         world = world_of_entries(tx, entries)
@@ -179,6 +195,7 @@ class Desk:
         nodes = await office.means.host.transact(work)
         office.store_is_up()
         office.know_nodes(executor, nodes)
+        office.happen(NodesSettled(told.executor, stored=True))
         label = office.means.retry.node_id_label
         office.follow(machine.nodes_told(office.registry, executor, nodes, label))
         office.means.host.notify(RoomChanged(executor))

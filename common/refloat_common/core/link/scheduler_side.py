@@ -18,6 +18,7 @@ from refloat_common.core.link.scheduler import budget, sessions, traffic
 from refloat_common.core.link.scheduler.sessions import Step
 from refloat_common.core.link.scheduler.values import (
     BeatAnswered,
+    BeatUnanswered,
     Committed,
     Effect,
     Event,
@@ -26,6 +27,7 @@ from refloat_common.core.link.scheduler.values import (
     Garbled,
     KillsOrdered,
     LeasesOrdered,
+    NodesSettled,
     NotCommitted,
     PeerKey,
     Phase,
@@ -53,6 +55,8 @@ _ABSENT: Final[dict[type, Handler]] = {
     Committed: traffic.nothing,
     NotCommitted: traffic.nothing,
     BeatAnswered: traffic.nothing,
+    BeatUnanswered: traffic.nothing,
+    NodesSettled: traffic.nothing,
     LeasesOrdered: traffic.nothing,
     KillsOrdered: traffic.nothing,
 }
@@ -75,6 +79,8 @@ _OPEN: Final[dict[type, Handler]] = {
     Committed: traffic.committed,
     NotCommitted: traffic.not_committed,
     BeatAnswered: traffic.answer,
+    BeatUnanswered: traffic.unanswered,
+    NodesSettled: traffic.nodes_settled,
     LeasesOrdered: traffic.leases,
     KillsOrdered: traffic.kills,
 }

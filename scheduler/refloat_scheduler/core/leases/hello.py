@@ -56,6 +56,20 @@ def store_went_back(record: ExecutorRecord | None, hello: Hello, have: int) -> N
     return Note(Level.ALERT, text)
 
 
+def history_lost(hello: Hello, have: int) -> Note | None:
+    """An alert if reports are missing here that the executor can't send again: its retention does not reach back.
+
+    The link goes on after the hole (reliability, section 5.7).
+    """
+    if hello.oldest_seq <= have + 1:
+        return None
+    text = (
+        f"reports {have + 1} to {hello.oldest_seq - 1} of executor {hello.executor} are lost: the store does not have "
+        "them, and the executor holds them no more; check the jobs that it ran then"
+    )
+    return Note(Level.ALERT, text)
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """The verdicts over the runs that were listed, and what follows from them."""

@@ -83,8 +83,9 @@ class Window:
     """Reports: what the journal holds and what of it is under way.
 
     `next_seq` is one more than the last *synced* report; `acked` the highest acknowledged; `sent` the highest sent in
-    this session. `fetching` is the first sequence asked of the journal, 0 when nothing is. `repeated`: a batch was
-    sent again since the last progress, so what was sent behind it is lost as well.
+    this session. `fetching` is the first sequence asked of the journal, 0 when nothing is. `flights` are the last
+    sequences of the batches under way. `repeated`: a batch was sent again since the last progress, so what was sent
+    behind it is lost as well.
     """
 
     next_seq: int = 1
@@ -93,6 +94,7 @@ class Window:
     sent: int = 0
     credits: int = 0
     fetching: int = 0
+    flights: tuple[int, ...] = ()
     resend_at_s: float | None = None
     resend_wait_s: float = 0.0
     repeated: bool = False

@@ -17,6 +17,8 @@ from refloat_common.core.messages import MAX_REPORTS_BYTES, MAX_REPORTS_PER_MESS
 RESEND_FIRST_S: Final = 4.0
 RESEND_MAX_S: Final = 60.0
 RETRY_SEND_S: Final = 1.0
+MAX_BATCHES_UNDER_WAY: Final = 8
+"""With `MAX_REPORTS_BYTES`, 4 MiB. Reports that trickle in while 8 are under way make larger batches."""
 
 
 def opened(window: Window, have: int, credits_granted: int) -> Window:
@@ -39,6 +41,7 @@ def acknowledged(window: Window, have: int, credits_granted: int, now_s: float) 
         window,
         acked=have,
         sent=sent,
+        flights=tuple(last for last in window.flights if have < last <= sent),
         credits=credits_granted,
         repeated=False,
         resend_wait_s=RESEND_FIRST_S,
@@ -50,7 +53,7 @@ def granted(window: Window, credits_granted: int) -> Window:
     """Other credits. From none to some: what was under way is taken for lost."""
     if window.credits or not credits_granted:
         return replace(window, credits=credits_granted)
-    return replace(window, credits=credits_granted, sent=window.acked, resend_at_s=None)
+    return replace(window, credits=credits_granted, sent=window.acked, flights=(), resend_at_s=None)
 
 
 def next_fetch(window: Window, now_s: float) -> FetchReports | None:
@@ -59,6 +62,8 @@ def next_fetch(window: Window, now_s: float) -> FetchReports | None:
         return None
     if window.resend_at_s is not None and window.sent > window.acked and now_s >= window.resend_at_s:
         first, last = window.acked + 1, window.sent
+    elif len(window.flights) >= MAX_BATCHES_UNDER_WAY:
+        return None
     else:
         first, last = window.sent + 1, min(window.next_seq - 1, window.acked + window.credits)
     if first > last:
@@ -68,7 +73,9 @@ def next_fetch(window: Window, now_s: float) -> FetchReports | None:
 
 def sending(window: Window, first: int, count: int, now_s: float, chance: float) -> Window:
     """`count` reports from `first` on go out now."""
-    after = replace(window, fetching=0, sent=max(window.sent, first + count - 1))
+    last = first + count - 1
+    flights = (*window.flights, last) if last > window.sent else window.flights
+    after = replace(window, fetching=0, sent=max(window.sent, last), flights=flights)
     if first != window.acked + 1:
         return after
     if first > window.sent:
@@ -84,6 +91,7 @@ def held_back(window: Window, now_s: float, chance: float) -> Window:
         window,
         fetching=0,
         sent=window.acked,
+        flights=(),
         resend_at_s=None,
         hold_until_s=now_s + RETRY_SEND_S * (0.5 + chance),
     )

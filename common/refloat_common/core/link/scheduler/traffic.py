@@ -9,6 +9,7 @@ from refloat_common.core.link.scheduler.sessions import Step
 from refloat_common.core.link.scheduler.values import (
     BeatAnswered,
     BeatHeard,
+    BeatUnanswered,
     Committed,
     Deliver,
     Departed,
@@ -17,6 +18,7 @@ from refloat_common.core.link.scheduler.values import (
     Heard,
     KillsOrdered,
     LeasesOrdered,
+    NodesSettled,
     NodesTold,
     NotCommitted,
     Phase,
@@ -28,7 +30,6 @@ from refloat_common.core.link.scheduler.values import (
 from refloat_common.core.messages import (
     MAX_FRAME_BYTES,
     MAX_LEASES_PER_MESSAGE,
-    MAX_LIST_ITEMS,
     Ack,
     Bye,
     Heartbeat,
@@ -43,7 +44,11 @@ from refloat_common.core.messages import (
     Stale,
 )
 
-MAX_NODE_PARTS: Final = 64
+MAX_NODE_PARTS: Final = 32
+MAX_BATCHES_DELIVERED: Final = 16
+"""Batches of one executor that may wait for a commit; it sends at most half as many at a time."""
+NOTHING_KNOWN: Final = -1
+"""A revision that no executor names."""
 MAX_LEASE_BYTES: Final = MAX_FRAME_BYTES - 4096
 """A lease over this can't be sent at all."""
 
@@ -72,7 +77,10 @@ def _other_session(server: Server, session: Session, event: Received) -> tuple[E
 
 
 def beat(server: Server, session: Session, event: Received, _now_s: float) -> Step:
-    """A heartbeat: the leases must say what of it is to be killed, then it is answered."""
+    """A heartbeat: the leases must say what of it is to be killed, then it is answered.
+
+    One that comes while another is unanswered waits, in the place of any other that waits: it lists all that they do.
+    """
     message = event.message
     assert isinstance(message, Heartbeat)
     other = _other_session(server, session, event)
@@ -81,23 +89,51 @@ def beat(server: Server, session: Session, event: Received, _now_s: float) -> St
     if message.n <= session.beat_n:
         return session, ()
     after = replace(session, control_peer=event.peer, beat_n=message.n, nodes_told=message.nodes_revision)
-    return after, (Heard(session.executor), BeatHeard(session.executor, session.epoch, message))
+    heard = Heard(session.executor)
+    if after.beat_asked_n:
+        return replace(after, beat_waiting=message), (heard,)
+    after, passed_on = _pass_on(after, message)
+    return after, (heard, *passed_on)
+
+
+def _pass_on(session: Session, message: Heartbeat | None) -> Step:
+    """Nothing is asked any more, or this heartbeat is."""
+    if message is None:
+        return replace(session, beat_asked_n=0), ()
+    after = replace(session, beat_asked_n=message.n, beat_waiting=None)
+    return after, (BeatHeard(session.executor, session.epoch, message),)
 
 
 def answer(server: Server, session: Session, event: BeatAnswered, _now_s: float) -> Step:
-    """Answer a heartbeat of this session."""
+    """Answer a heartbeat of this session, and pass on the one that waits."""
     if event.epoch != session.epoch:
         return session, ()
     message = HeartbeatAck(
         epoch=session.epoch,
         n=event.n,
-        kills=list(event.kills[:MAX_LIST_ITEMS]),
+        kills=list(in_parts(event.kills, _weigh_run)[0]),
         credits=server.credits,
         busy=server.busy,
         want_runs=event.want_runs,
-        want_nodes=session.nodes_told != session.nodes_revision,
+        want_nodes=session.nodes_told != session.nodes_revision and not session.nodes_storing,
     )
-    return _allow(server, session), (Reply(Channel.CONTROL, session.control_peer, message),)
+    reply = Reply(Channel.CONTROL, session.control_peer, message)
+    after = _allow(server, session)
+    if event.n != session.beat_asked_n:
+        return after, (reply,)
+    after, passed_on = _pass_on(after, session.beat_waiting)
+    return after, (reply, *passed_on)
+
+
+def unanswered(_server: Server, session: Session, event: BeatUnanswered, _now_s: float) -> Step:
+    """The heartbeat stays without an answer; the one that waits may have more luck."""
+    if (event.epoch, event.n) != (session.epoch, session.beat_asked_n):
+        return session, ()
+    return _pass_on(session, session.beat_waiting)
+
+
+def _weigh_run(run: str) -> tuple[int, int]:
+    return text_bytes(run), 1
 
 
 def _allow(server: Server, session: Session) -> Session:
@@ -118,14 +154,15 @@ def reports(server: Server, session: Session, event: Received, _now_s: float) ->
         return session, _fault(event, session, "credits", f"report {last} is beyond {session.allowed}")
     known = replace(session, reports_peer=event.peer)
     heard = Heard(session.executor)
-    if last <= session.have or message.first_seq > session.received + 1:
+    overrun = last > session.received and len(session.flights) >= MAX_BATCHES_DELIVERED
+    if last <= session.have or message.first_seq > session.received + 1 or overrun:
         return known, (heard, _ack(server, known))
     if last <= session.received:
         return known, (heard,)
     first = session.received + 1
     fresh = tuple(message.reports[first - message.first_seq :])
     delivered = Deliver(session.executor, session.epoch, session.journal, first, fresh)
-    return replace(known, received=last), (heard, delivered)
+    return replace(known, received=last, flights=(*known.flights, last)), (heard, delivered)
 
 
 def _ack(server: Server, session: Session) -> Reply:
@@ -142,7 +179,9 @@ def committed(server: Server, session: Session, event: Committed, _now_s: float)
     """Acknowledge what is in the store, and name what was skipped. Nothing is acknowledged before its commit."""
     if event.epoch != session.epoch or event.have <= session.have:
         return session, ()
-    after = _allow(server, replace(session, have=event.have, received=max(session.received, event.have)))
+    flights = tuple(last for last in session.flights if last > event.have)
+    moved = replace(session, have=event.have, received=max(session.received, event.have), flights=flights)
+    after = _allow(server, moved)
     nacks = tuple(
         Nack(epoch=after.epoch, journal=after.journal, seq=seq, permanent=True, code=code)
         for seq, code in event.skipped
@@ -152,7 +191,8 @@ def committed(server: Server, session: Session, event: Committed, _now_s: float)
 
 def not_committed(_server: Server, session: Session, event: NotCommitted, _now_s: float) -> Step:
     """What was not committed was never received."""
-    return (replace(session, received=session.have) if event.epoch == session.epoch else session), ()
+    lost = replace(session, received=session.have, flights=())
+    return (lost if event.epoch == session.epoch else session), ()
 
 
 def nodes(server: Server, session: Session, event: Received, _now_s: float) -> Step:
@@ -163,19 +203,25 @@ def nodes(server: Server, session: Session, event: Received, _now_s: float) -> S
     if other is not None:
         return session, other
     if not message.full:
-        if message.revision != session.nodes_revision + 1:
+        if message.revision != session.nodes_revision + 1 or session.nodes_storing:
             return session, ()
         told = NodesTold(session.executor, tuple(message.upserted), tuple(message.removed), full=False)
-        return replace(session, nodes_revision=message.revision), (told,)
+        return replace(session, nodes_revision=message.revision, nodes_storing=True), (told,)
     before = session.nodes_parts if message.part else ()
-    if message.part != len(before) or message.part >= MAX_NODE_PARTS:
+    if message.part != len(before) or message.part >= MAX_NODE_PARTS or session.nodes_storing:
         return replace(session, nodes_parts=()), ()
     parts = (*before, tuple(message.upserted))
     if message.more:
         return replace(session, nodes_parts=parts), ()
     facts = tuple(node for part in parts for node in part)
-    after = replace(session, nodes_parts=(), nodes_revision=message.revision)
+    after = replace(session, nodes_parts=(), nodes_revision=message.revision, nodes_storing=True)
     return after, (NodesTold(session.executor, facts, (), full=True),)
+
+
+def nodes_settled(_server: Server, session: Session, event: NodesSettled, _now_s: float) -> Step:
+    """Node facts that were lost are as if never told: the next answer to a heartbeat asks for all of them."""
+    revision = session.nodes_revision if event.stored else NOTHING_KNOWN
+    return replace(session, nodes_storing=False, nodes_revision=revision), ()
 
 
 def bye(_server: Server, session: Session, event: Received, _now_s: float) -> Step:
@@ -208,6 +254,6 @@ def _weigh_lease(lease: Lease) -> tuple[int, int]:
 
 def kills(_server: Server, session: Session, event: KillsOrdered, _now_s: float) -> Step:
     """Send word of ended runs."""
-    parts = [event.runs[i : i + MAX_LIST_ITEMS] for i in range(0, len(event.runs), MAX_LIST_ITEMS)]
+    parts = in_parts(event.runs, _weigh_run) if event.runs else ()
     messages = (Kill(epoch=session.epoch, runs=list(part), reason=event.reason) for part in parts)
     return session, tuple(Reply(Channel.CONTROL, session.control_peer, message) for message in messages)

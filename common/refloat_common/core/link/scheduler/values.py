@@ -59,7 +59,13 @@ class Session:
     allowed: int = 0
     control_peer: bytes = b""
     reports_peer: bytes = b""
+    flights: tuple[int, ...] = ()
+    """The last sequences of the batches that were delivered and are not committed yet."""
     beat_n: int = 0
+    beat_asked_n: int = 0
+    """The heartbeat that was passed on and not answered yet; 0 for none."""
+    beat_waiting: Heartbeat | None = None
+    """The newest heartbeat that came meanwhile."""
     superseded: tuple[str, ...] = ()
     collecting: Greeted | None = None
     parts: int = 0
@@ -68,6 +74,8 @@ class Session:
     nodes_revision: int = 0
     nodes_told: int = 0
     """The revision that the last heartbeat named."""
+    nodes_storing: bool = False
+    """Node facts were passed on and are not stored yet; others that come meanwhile are asked for again later."""
     nodes_parts: tuple[tuple[NodeFacts, ...], ...] = ()
 
 
@@ -174,6 +182,23 @@ class BeatAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class BeatUnanswered:
+    """The heartbeat can't be answered now; what it listed must not start."""
+
+    executor: str
+    epoch: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodesSettled:
+    """What `NodesTold` told is stored, or was lost and must be asked for again."""
+
+    executor: str
+    stored: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LeasesOrdered:
     """Send these leases, if there is a session."""
 
@@ -206,6 +231,8 @@ Event: TypeAlias = (
     | Committed
     | NotCommitted
     | BeatAnswered
+    | BeatUnanswered
+    | NodesSettled
     | LeasesOrdered
     | KillsOrdered
     | FlowSet
@@ -246,7 +273,9 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class BeatHeard:
-    """A heartbeat of a live session. Answer with `BeatAnswered`; only then may the listed runs start."""
+    """A heartbeat of a live session. Answer with `BeatAnswered`, or `BeatUnanswered`; only after the first may the
+    listed runs start. Each executor has one of these at a time.
+    """  # noqa: D205  one sentence
 
     executor: str
     epoch: int
@@ -255,7 +284,7 @@ class BeatHeard:
 
 @dataclass(frozen=True, slots=True)
 class NodesTold:
-    """Node facts; with `full`, nothing else is known any more."""
+    """Node facts; with `full`, nothing else is known any more. Answer with `NodesSettled`."""
 
     executor: str
     upserted: tuple[NodeFacts, ...]
