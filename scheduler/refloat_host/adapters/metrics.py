@@ -26,3 +26,19 @@ class HostMeters:
     def leased(self, executor: ExecutorId, count: int) -> None:
         """An executor was offered leases."""
         self._leases.labels(executor).inc(count)
+
+
+class ApiMeters:
+    """The management API's meter."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._calls = Counter(
+            f"{PREFIX}_api_calls",
+            "Calls of the management API that have ended.",
+            ["method", "status"],
+            registry=registry,
+        )
+
+    def answered(self, method: str, status: str) -> None:
+        """A call has ended; `status` is gRPC's name for how."""
+        self._calls.labels(method, status).inc()

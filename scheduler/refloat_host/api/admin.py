@@ -7,14 +7,13 @@ import grpc
 import msgspec
 
 from refloat_common.core.admin import METHODS, SERVICE, AdminMessage
-from refloat_host.api.calls import MAX_TEXT_BYTES, bounded
-from refloat_host.api.errors import REFUSALS, status_of
+from refloat_host.api.answers import Desk, bounded
 from refloat_host.services.admin import AdminService
 
 CarryOut: TypeAlias = Callable[[Any], Awaitable[AdminMessage]]
 
 
-def admin_handler(admin: AdminService) -> Any:
+def admin_handler(admin: AdminService, desk: Desk) -> Any:
     """The handler that gRPC's server takes for the whole service."""
     calls: Mapping[str, tuple[CarryOut, str]] = {
         "GetJobs": (admin.get_jobs, "getting jobs of queue {0.queue}"),
@@ -22,22 +21,18 @@ def admin_handler(admin: AdminService) -> Any:
         "GetExecutors": (admin.get_executors, "getting executors"),
         "OperateExecutor": (admin.operate_executor, "operating executor {0.executor}"),
     }
-    handlers = {name: _method(METHODS[name][0], *calls[name]) for name in METHODS}
+    handlers = {name: _method(name, METHODS[name][0], *calls[name], desk) for name in METHODS}
     return grpc.method_handlers_generic_handler(SERVICE, handlers)
 
 
-def _method(takes: type[AdminMessage], carry_out: CarryOut, doing: str) -> Any:
+def _method(name: str, takes: type[AdminMessage], carry_out: CarryOut, doing: str, desk: Desk) -> Any:
     async def answer(raw: bytes, context: Any) -> bytes | None:
         try:
             request = msgspec.json.decode(raw, type=takes)
         except msgspec.DecodeError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"the request is not as it must be: {error}")
             raise
-        try:
-            return msgspec.json.encode(await bounded(carry_out(request)))
-        except REFUSALS as error:
-            status, text = status_of(error, doing.format(request))
-            await context.abort(status, text.encode()[:MAX_TEXT_BYTES].decode(errors="ignore"))
-            raise
+        work = bounded(carry_out(request))
+        return msgspec.json.encode(await desk.answer(f"{SERVICE}/{name}", doing.format(request), context, work))
 
     return grpc.unary_unary_rpc_method_handler(answer)

@@ -1,13 +1,13 @@
 """Binds plain coroutines to the methods of a gRPC service, which its descriptor names.
 
-A method's coroutine takes the request and returns the response, or yields responses; it raises what is wrong. Here, and
-only here, that becomes a status; a service with a method that nobody carries out, or the reverse, is refused at start.
+A method's coroutine takes the request and returns the response, or yields responses; it raises what is wrong, of which
+`answers` makes a status. A service with a method that nobody carries out, or the reverse, is refused at start.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import anyio
 import grpc
@@ -15,15 +15,8 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from refloat_host.api.errors import REFUSALS, StoppingError, TooSlowError, status_of
-
-T = TypeVar("T")
-
-MAX_CALL_S = 60.0
-"""How long a call that is no stream may take, whatever the client allows."""
-
-MAX_TEXT_BYTES = 1500
-"""Of an error's text: gRPC sends it in a header, whose size is limited, and escapes what is not ASCII."""
+from refloat_host.api.answers import Desk, bounded
+from refloat_host.api.errors import StoppingError
 
 Unary: TypeAlias = Callable[[Any], Awaitable[Message]]
 Stream: TypeAlias = Callable[[Any], AsyncGenerator[Message, None]]
@@ -76,7 +69,7 @@ class Streams:
             raise StoppingError
 
 
-def handler_of(service: ServiceDescriptor, calls: Mapping[str, Call], streams: Streams) -> Any:
+def handler_of(service: ServiceDescriptor, calls: Mapping[str, Call], streams: Streams, desk: Desk) -> Any:
     """The handler that gRPC's server takes for a whole service.
 
     Raises:
@@ -84,35 +77,24 @@ def handler_of(service: ServiceDescriptor, calls: Mapping[str, Call], streams: S
     """
     if odd := set(calls) ^ {method.name for method in service.methods}:
         raise MethodTableError(service.full_name, odd)
-    handlers = {method.name: _method(method, calls[method.name], streams) for method in service.methods}
+    handlers = {method.name: _method(method, calls[method.name], streams, desk) for method in service.methods}
     return grpc.method_handlers_generic_handler(service.full_name, handlers)
 
 
-def _method(method: MethodDescriptor, call: Call, streams: Streams) -> Any:
+def _method(method: MethodDescriptor, call: Call, streams: Streams, desk: Desk) -> Any:
     read = GetMessageClass(method.input_type).FromString
     write = GetMessageClass(method.output_type).SerializeToString
+    name = f"{method.containing_service.full_name}/{method.name}"
+
+    async def carry_out(request: Message, context: Any) -> Message | None:
+        if method.server_streaming:
+            await streams.send(call.carry_out(request), context)  # type: ignore[arg-type]  # as the descriptor says
+            return None
+        return await bounded(call.carry_out(request))  # type: ignore[arg-type]  # as the descriptor says
 
     async def answer(request: Message, context: Any) -> Message | None:
-        try:
-            if method.server_streaming:
-                await streams.send(call.carry_out(request), context)  # type: ignore[arg-type]  # as the descriptor says
-                return None
-            return await bounded(call.carry_out(request))  # type: ignore[arg-type]  # as the descriptor says
-        except REFUSALS as error:
-            status, text = status_of(error, call.doing.format(request).rstrip())
-            await context.abort(status, text.encode()[:MAX_TEXT_BYTES].decode(errors="ignore"))
-            raise
+        doing = call.doing.format(request).rstrip()
+        return await desk.answer(name, doing, context, carry_out(request, context))
 
     kind = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
     return kind(answer, request_deserializer=read, response_serializer=write)
-
-
-async def bounded(call: Awaitable[T]) -> T:
-    """What a call returns, if it is done within `MAX_CALL_S`.
-
-    Raises:
-        TooSlowError: it is not.
-    """
-    with anyio.move_on_after(MAX_CALL_S):
-        return await call
-    raise TooSlowError(MAX_CALL_S)

@@ -17,6 +17,7 @@ from grpc_reflection.v1alpha import reflection
 
 from refloat_common.core import admin
 from refloat_host.api.admin import admin_handler
+from refloat_host.api.answers import Desk
 from refloat_host.api.calls import Call, Streams, handler_of
 from refloat_host.api.events import EventCalls
 from refloat_host.api.jobs import JobCalls
@@ -70,7 +71,7 @@ class AddressTakenError(Exception):
 
 
 @asynccontextmanager
-async def serving(services: Services, address: str, port: int) -> AsyncIterator[str]:
+async def serving(services: Services, address: str, port: int, desk: Desk) -> AsyncIterator[str]:
     """Serve while the context lasts; yields address and port, which port 0 has chosen.
 
     Raises:
@@ -79,8 +80,8 @@ async def serving(services: Services, address: str, port: int) -> AsyncIterator[
     streams = Streams()
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MAX_CALLS_AT_ONCE)
     tables = _tables(services)
-    server.add_generic_rpc_handlers(tuple(handler_of(service, tables[service], streams) for service in tables))
-    server.add_generic_rpc_handlers((admin_handler(services.admin),))
+    server.add_generic_rpc_handlers(tuple(handler_of(service, tables[service], streams, desk) for service in tables))
+    server.add_generic_rpc_handlers((admin_handler(services.admin, desk),))
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     names = [service.full_name for service in tables]

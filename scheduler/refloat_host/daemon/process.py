@@ -14,13 +14,14 @@ from refloat_common.adapters.endpoints import PortTakenError, serve_health, serv
 from refloat_common.adapters.failpoints import failpoint_from
 from refloat_common.adapters.logs import JsonLog, Log
 from refloat_common.adapters.zmq_link.gate import LinkNotGuardedError
-from refloat_host.adapters.metrics import HostMeters
+from refloat_host.adapters.metrics import ApiMeters, HostMeters
 from refloat_host.adapters.plugins import find_plugin
 from refloat_host.adapters.store.database import Database
 from refloat_host.adapters.store.errors import StoreBrokenError
 from refloat_host.adapters.store.opening import open_store
 from refloat_host.adapters.store.queries.transaction import Changes
 from refloat_host.adapters.store.writer import Store, ThreadedStore
+from refloat_host.api.answers import Desk
 from refloat_host.api.server import AddressTakenError, Services, serving
 from refloat_host.daemon.host import HostDaemon, PluginEndedError, Ports
 from refloat_host.services.admin import AdminService
@@ -83,7 +84,8 @@ async def _serve(settings: HostSettings, daemon: HostDaemon, registry: Collector
             stop = anyio.Event()
             await tasks.start(_stop_on_signal, stop, log)
             tasks.start_soon(daemon.run, name="host")
-            async with serving(services, settings.grpc.listen_address, settings.grpc.port) as api:
+            desk = Desk(log, ApiMeters(registry).answered)
+            async with serving(services, settings.grpc.listen_address, settings.grpc.port, desk) as api:
                 log("info", "the host has started", {
                     "generation": daemon.store.database.generation,
                     "epoch": daemon.store.database.epoch,

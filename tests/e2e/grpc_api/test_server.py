@@ -14,9 +14,11 @@ from grpc import StatusCode
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from refloat_host.api import calls
+from refloat_host.api import answers
+from refloat_host.api.answers import Desk
 from refloat_host.api.server import AddressTakenError, serving
 from testkit.host.api import ServedApi, refused, served_api, until
+from testkit.host.api_jobs import item, submitted
 
 pytestmark = pytest.mark.anyio
 
@@ -68,12 +70,12 @@ async def test_an_unknown_method_is_unimplemented(api: ServedApi) -> None:
 async def test_two_hosts_do_not_share_an_address(api: ServedApi) -> None:
     host, _, port = api.address.rpartition(":")
     with pytest.raises(AddressTakenError, match=f"grpc: '{api.address}' can't be listened on"):
-        async with serving(api.services, host, int(port)):
+        async with serving(api.services, host, int(port), Desk(api.heard.log, api.heard.count)):
             pass
 
 
 async def test_a_call_is_bounded_though_the_client_would_wait(api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "MAX_CALL_S", 0.05)
+    monkeypatch.setattr(answers, "MAX_CALL_S", 0.05)
 
     async def never() -> None:
         await anyio.sleep_forever()
@@ -109,6 +111,48 @@ async def test_a_store_that_can_not_commit_is_unavailable(api: ServedApi) -> Non
     text = "error creating retry policy p: the store cannot commit now: the host is stopping"
     with refused(StatusCode.UNAVAILABLE, text):
         await api.policies.CreateRetryPolicy(pb.RetryPolicy(name="p", default_action=pb.RETRY_ACTION_FAIL))
+
+
+async def test_every_call_is_counted_by_how_it_ended(api: ServedApi) -> None:
+    await api.policies.GetRetryPolicies(pb.RetryPolicyListRequest())
+    with refused(StatusCode.NOT_FOUND, 'error: could not find queue "q"'):
+        await api.queues.GetQueue(pb.QueueGetRequest(name="q"))
+    assert [message async for message in api.queues.GetQueues(pb.StreamingQueueGetRequest())]
+    assert api.heard.calls == [
+        ("api.RetryPolicyService/GetRetryPolicies", "OK"),
+        ("api.QueueService/GetQueue", "NOT_FOUND"),
+        ("api.QueueService/GetQueues", "OK"),
+    ]
+    assert api.heard.lines == []
+
+
+async def test_a_defect_ends_its_call_alone_and_is_seen_in_the_log(
+    api: ServedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken() -> None:
+        raise LookupError("secret")
+
+    monkeypatch.setattr(api.services.policies, "list", broken)
+    text = "error getting retry policies: a defect of the host's; its log tells more"
+    with refused(StatusCode.INTERNAL, text):
+        await api.policies.GetRetryPolicies(pb.RetryPolicyListRequest())
+    [(level, message, values)] = api.heard.lines
+    assert (level, message) == ("error", "getting retry policies failed by a defect of the host's")
+    assert (values["method"], values["error"]) == ("api.RetryPolicyService/GetRetryPolicies", "LookupError('secret')")
+    assert "in broken" in str(values["trace"])
+    assert api.heard.calls == [("api.RetryPolicyService/GetRetryPolicies", "INTERNAL")]
+    assert await api.submit.Health(Empty())
+
+
+async def test_a_client_that_leaves_in_the_middle_is_no_defect(api: ServedApi) -> None:
+    await api.queues.CreateQueue(pb.Queue(name="q", priority_factor=1))
+    for _ in range(20):
+        call = api.events.GetJobSetEvents(event_pb2.JobSetRequest(queue="q", id="s", watch=True))
+        await submitted(api, *[item()] * 20)
+        await call.read()
+        call.cancel()
+    await until(lambda: not api.services.events._news._readers)
+    assert api.heard.lines == []
 
 
 async def test_a_watch_is_ended_at_once_when_the_server_stops(tmp_path: Path) -> None:

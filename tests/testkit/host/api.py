@@ -1,7 +1,8 @@
 """The management API as a client meets it: a real gRPC server on a host's services and a real SQLite file."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -11,6 +12,7 @@ from armada_client.armada import event_pb2_grpc, job_pb2_grpc, submit_pb2_grpc
 
 from refloat_common.adapters.clock import SystemChance, SystemClock
 from refloat_host.adapters.store.writer import ThreadedStore
+from refloat_host.api.answers import Desk
 from refloat_host.api.server import Services, serving
 from refloat_host.services.admin import AdminService
 from refloat_host.services.events import EventService
@@ -23,11 +25,30 @@ from testkit.host.bench import FakePlugin
 from testkit.host.stores import sqlite_url, url_database
 
 
+@dataclass(slots=True)
+class Heard:
+    """What the server has logged and counted."""
+
+    lines: list[tuple[str, str, Mapping[str, object]]] = field(default_factory=list)
+    calls: list[tuple[str, str]] = field(default_factory=list)
+
+    def log(self, level: str, message: str, values: Mapping[str, object]) -> None:
+        """Note a line."""
+        self.lines.append((level, message, values))
+
+    def count(self, method: str, status: str) -> None:
+        """Note the end of a call."""
+        self.calls.append((method, status))
+
+
 class ServedApi:
     """A server that runs: where, on what, and stubs for it. `plugin` notes which runs were killed."""
 
-    def __init__(self, address: str, services: Services, store: ThreadedStore, plugin: FakePlugin) -> None:
+    def __init__(
+        self, address: str, services: Services, store: ThreadedStore, plugin: FakePlugin, heard: Heard
+    ) -> None:
         self.address = address
+        self.heard = heard
         self.services = services
         self.store = store
         self.plugin = plugin
@@ -51,10 +72,12 @@ async def served_api(folder: Path) -> AsyncIterator[ServedApi]:
         services = Services(
             queues, PolicyService(store, clock), jobs, EventService(store, news), LookupService(store), admin
         )
+        heard = Heard()
+        desk = Desk(heard.log, heard.count)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store.run)
-            async with serving(services, "127.0.0.1", 0) as address:
-                api = ServedApi(address, services, store, plugin)
+            async with serving(services, "127.0.0.1", 0, desk) as address:
+                api = ServedApi(address, services, store, plugin, heard)
                 try:
                     yield api
                 finally:

@@ -4,11 +4,20 @@ import pytest
 from armada_client.armada import event_pb2
 from google.protobuf.empty_pb2 import Empty
 
+from refloat_host.api.answers import Desk
 from refloat_host.api.calls import Call, MethodTableError, Streams, handler_of
 from refloat_host.api.messages.jobs import priority_of
 from refloat_host.core.errors import InvalidFieldError
 
 EVENT = event_pb2.DESCRIPTOR.services_by_name["Event"]
+
+
+def _no_log(_level: str, _message: str, _values: object) -> None:
+    pass
+
+
+def _no_count(_method: str, _status: str) -> None:
+    pass
 
 
 async def _nothing(_: Empty) -> Empty:
@@ -25,7 +34,7 @@ async def _nothing(_: Empty) -> Empty:
 )
 def test_a_table_that_is_not_the_services_is_refused(names: list[str], odd: str) -> None:
     with pytest.raises(MethodTableError) as refused:
-        handler_of(EVENT, {name: Call(_nothing, "") for name in names}, Streams())
+        handler_of(EVENT, {name: Call(_nothing, "") for name in names}, Streams(), Desk(_no_log, _no_count))
     assert str(refused.value) == f"api.Event: methods without a call, or calls without a method: {odd}"
 
 
