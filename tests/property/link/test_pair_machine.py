@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from testkit.pair import EXECUTOR, Pair
+from testkit.link.pair import EXECUTOR, Pair
 
 PICK = st.integers(min_value=0, max_value=1 << 16)
 DISASTER = st.sampled_from(["executor", "scheduler", "connection", "cable", "store", "back up", "restore", "poison"])

@@ -21,7 +21,7 @@ from refloat_common.core.messages import (
     Nack,
     Reports,
 )
-from testkit.executor_end import REPORT, End, ack, answer, welcome
+from testkit.link.executor_end import REPORT, End, ack, answer, welcome
 
 
 def test_a_journaled_report_goes_out_at_once() -> None:

@@ -47,7 +47,7 @@ from refloat_common.core.messages import (
     Verdict,
     Welcome,
 )
-from testkit.executor_end import ACCEPTED, LEASE, REPORT, End, ack, answer, welcome
+from testkit.link.executor_end import ACCEPTED, LEASE, REPORT, End, ack, answer, welcome
 
 
 def test_the_first_tick_says_hello_with_everything_held() -> None:

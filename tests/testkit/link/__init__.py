@@ -1,0 +1,1 @@
+"""Both ends of the link, for tests."""
