@@ -14,7 +14,7 @@ from grpc import StatusCode
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from refloat_host.api import answers
+from refloat_host.api import answers, server
 from refloat_host.api.answers import Desk
 from refloat_host.api.server import AddressTakenError, serving
 from testkit.host.api import ServedApi, refused, served_api, until
@@ -58,6 +58,25 @@ async def test_a_message_beyond_the_limit_is_refused(api: ServedApi) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await api.policies.CreateRetryPolicy(pb.RetryPolicy(name="x" * (9 << 20)))
     assert caught.value.code() is StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_compressed_requests_are_read(api: ServedApi) -> None:
+    async with grpc.aio.insecure_channel(api.address, compression=grpc.Compression.Gzip) as channel:
+        stub = submit_pb2_grpc.QueueServiceStub(channel)
+        await stub.CreateQueue(pb.Queue(name="q", priority_factor=1, labels={"note": "x" * 10_000}))
+        assert (await stub.GetQueue(pb.QueueGetRequest(name="q"))).labels == {"note": "x" * 10_000}
+
+
+async def test_more_open_calls_than_allowed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MAX_CALLS_AT_ONCE", 1)
+    async with served_api(tmp_path) as api:
+        await api.queues.CreateQueue(pb.Queue(name="q", priority_factor=1))
+        watch = api.events.GetJobSetEvents(event_pb2.JobSetRequest(queue="q", id="s", watch=True))
+        await until(lambda: bool(api.services.events._news._readers))
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await api.queues.GetQueue(pb.QueueGetRequest(name="q"))
+        assert caught.value.code() is StatusCode.RESOURCE_EXHAUSTED
+        watch.cancel()
 
 
 async def test_an_unknown_method_is_unimplemented(api: ServedApi) -> None:
