@@ -117,8 +117,10 @@ class World:
         self.carry_out(play, target, play.seen(section(self.pods[-1], "object"), self.now_s))
 
     def carry_out(self, play: PodPlay, target: Target, effects: list[Effect]) -> None:
-        """Do what a kubelet does with effects."""
+        """Do what a kubelet does with effects, as long as there is a pod."""
         for effect in effects:
+            if self.pods[-1]["type"] == "DELETED":
+                return
             before = len(self.pods)
             self._one(target, effect)
             if len(self.pods) > before and self.pods[-1]["type"] != "DELETED":

@@ -6,20 +6,20 @@ Words: those of the default scheduler (`tests/data/real_node.jsonl`).
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
+from refloat_common.core.quantity import NANO, QuantityShapeError, QuantitySuffixError, parse
 from refloat_fakekube.core.objects import Json, names, objects, section, text, texts
-from refloat_fakekube.core.quantities import QuantityError, parse
 
 _AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 _CORDONED = "node(s) were unschedulable"
 _TAINTED = "node(s) had untolerated taint(s)"
 _FULL = "Too many pods"
+_ANY_NUMBER = 1 << 62
 _CORDON_TAINT = "node.kubernetes.io/unschedulable"
 _COUNTED = ("cpu", "memory", "ephemeral-storage")
 
-Room = dict[str, Fraction]
-"""Quantities by resource name."""
+Room = dict[str, int]
+"""Amounts by resource name, in units of 10⁻⁹ (`Quantity.nanos`)."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class NodeRoom:
         """Count a pod in (or out, with -1)."""
         self.pods += sign
         for name, amount in requests.items():
-            self.used[name] = self.used.get(name, Fraction(0)) + sign * amount
+            self.used[name] = self.used.get(name, 0) + sign * amount
 
 
 def room_of(node: Json) -> NodeRoom:
@@ -49,11 +49,11 @@ def room_of(node: Json) -> NodeRoom:
     return NodeRoom(node, given)
 
 
-def _amount(value: str) -> Fraction:
+def _amount(value: str) -> int:
     try:
-        return parse(value)
-    except QuantityError:
-        return Fraction(0)
+        return parse(value).nanos
+    except (QuantityShapeError, QuantitySuffixError):
+        return 0
 
 
 def requests_of(pod: Json) -> Room:
@@ -68,10 +68,10 @@ def requests_of(pod: Json) -> Room:
             _add(sidecars, _requests(container))
             continue
         for name, amount in _requests(container).items():
-            largest[name] = max(largest.get(name, Fraction(0)), amount + sidecars.get(name, Fraction(0)))
+            largest[name] = max(largest.get(name, 0), amount + sidecars.get(name, 0))
     _add(total, sidecars)
     for name, amount in largest.items():
-        total[name] = max(total.get(name, Fraction(0)), amount)
+        total[name] = max(total.get(name, 0), amount)
     return total
 
 
@@ -81,7 +81,7 @@ def _requests(container: Json) -> Room:
 
 def _add(total: Room, more: Room) -> None:
     for name, amount in more.items():
-        total[name] = total.get(name, Fraction(0)) + amount
+        total[name] = total.get(name, 0) + amount
 
 
 def obstacle(pod: Json, requests: Room, room: NodeRoom) -> str:
@@ -97,10 +97,10 @@ def obstacle(pod: Json, requests: Room, room: NodeRoom) -> str:
     for taint in objects(node, "spec", "taints"):
         if taint.get("effect") in {"NoSchedule", "NoExecute"} and not _tolerated(taint, tolerations):
             return _TAINTED
-    if room.pods >= room.allocatable.get("pods", Fraction(1 << 30)):
+    if room.pods * NANO >= room.allocatable.get("pods", _ANY_NUMBER):
         return _FULL
     for name, amount in requests.items():
-        if amount and amount > room.allocatable.get(name, Fraction(0)) - room.used.get(name, Fraction(0)):
+        if amount and amount > room.allocatable.get(name, 0) - room.used.get(name, 0):
             return f"Insufficient {name}"
     return ""
 
@@ -156,7 +156,7 @@ def tolerates(toleration: Json, taint: Json) -> bool:
 
 def place(pod: Json, rooms: Iterable[NodeRoom]) -> tuple[str, str]:
     """The node for a pod, the one with most room left (ties: by name), and else why there is none."""
-    fitting: list[tuple[Fraction, str]] = []
+    fitting: list[tuple[float, str]] = []
     obstacles: Counter[str] = Counter()
     hopeless = total = 0
     requests = requests_of(pod)
@@ -173,11 +173,9 @@ def place(pod: Json, rooms: Iterable[NodeRoom]) -> tuple[str, str]:
     return "", _explained(total, obstacles, hopeless)
 
 
-def _load(room: NodeRoom) -> Fraction:
-    shares = [
-        room.used.get(name, Fraction(0)) / room.allocatable[name] for name in _COUNTED if room.allocatable.get(name)
-    ]
-    return max(shares, default=Fraction(room.pods))
+def _load(room: NodeRoom) -> float:
+    shares = [room.used.get(name, 0) / room.allocatable[name] for name in _COUNTED if room.allocatable.get(name)]
+    return max(shares, default=float(room.pods))
 
 
 def _could_ever(why: str, requests: Room, room: NodeRoom) -> bool:
@@ -186,7 +184,7 @@ def _could_ever(why: str, requests: Room, room: NodeRoom) -> bool:
         return True
     if not why.startswith("Insufficient"):
         return False
-    return all(amount <= room.allocatable.get(name, Fraction(0)) for name, amount in requests.items())
+    return all(amount <= room.allocatable.get(name, 0) for name, amount in requests.items())
 
 
 def _explained(total: int, obstacles: Counter[str], hopeless: int) -> str:

@@ -1,11 +1,11 @@
 """The strategy of every resource, by the name of its table."""
 
+from refloat_common.core.quantity import QuantityShapeError, QuantitySuffixError, parse
 from refloat_fakekube.core.kinds import causes
 from refloat_fakekube.core.kinds.metadata import path_faults
 from refloat_fakekube.core.kinds.pods.strategy import PODS
 from refloat_fakekube.core.kinds.strategy import Strategy, keep_nothing
 from refloat_fakekube.core.objects import Json, JsonValue, ensure, names, number, objects, section, text, texts
-from refloat_fakekube.core.quantities import QuantityError, canonical
 from refloat_fakekube.core.refusals import Cause
 
 
@@ -84,8 +84,8 @@ def _default_node(node: Json) -> None:
         quantities = section(node, "status", part)
         for name, value in texts(node, "status", part).items():
             try:
-                quantities[name] = canonical(value)
-            except QuantityError:
+                quantities[name] = str(parse(value))
+            except (QuantityShapeError, QuantitySuffixError):
                 continue
 
 

@@ -51,10 +51,14 @@ def _conflicts(live: Json, config: Json, wanted: set[Path], owners: dict[str, se
 
 def _refusal(taken: dict[Path, str]) -> ApplyConflictError:
     found = [Cause("FieldManagerConflict", f'conflict with "{owner}"', shown(path)) for path, owner in taken.items()]
-    many = f"{len(found)} conflict" + ("s" if len(found) > 1 else "")
-    owners = ", ".join(f'"{owner}"' for owner in dict.fromkeys(taken.values()))
-    fields = ", ".join(shown(path) for path in taken)
-    return ApplyConflictError(f"Apply failed with {many}: conflict with {owners}: {fields}", found)
+    if len(found) == 1:
+        return ApplyConflictError(f"Apply failed with 1 conflict: {found[0].message}: {found[0].field}", found)
+    lines: list[str] = []
+    for owner in dict.fromkeys(taken.values()):
+        lines.append(f'conflicts with "{owner}":')
+        lines += [f"- {shown(path)}" for path, other in taken.items() if other == owner]
+    told = "\n".join(lines)
+    return ApplyConflictError(f"Apply failed with {len(found)} conflicts: {told}", found)
 
 
 def _write(result: Json, config: Json, owners: dict[str, set[Path]], manager: str, now_s: float) -> None:

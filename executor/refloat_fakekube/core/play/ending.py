@@ -38,11 +38,11 @@ def _after_exit(machine: Machine, now_s: float, container: Container) -> None:
     run, latencies = machine.run, machine.latencies
     if _restarts(machine, container):
         _plan_restart(machine, now_s, container)
-    elif container.init and container.done:
+    elif container.init and container.done and not container.sidecar:
         machine.at(now_s + 2 * latencies.sync_s, "next")
-    elif container.failed and container.init:
+    elif container.init and not container.sidecar:
         machine.at(now_s + latencies.sync_s + latencies.finish_s, "finish")
-    elif all(one.state == "terminated" for one in run.mains):
+    elif _work_done(machine):
         sidecars = [one for one in run.inits if one.state == "running"]
         for sidecar in sidecars:
             _stop(machine, now_s + latencies.sync_s, sidecar, "end-sidecar")
@@ -50,10 +50,15 @@ def _after_exit(machine: Machine, now_s: float, container: Container) -> None:
             machine.at(now_s + latencies.sync_s + latencies.finish_s, "finish")
 
 
+def _work_done(machine: Machine) -> bool:
+    """Whether every main container has ended for good."""
+    return all(one.state == "terminated" and not _restarts(machine, one) for one in machine.run.mains)
+
+
 def _restarts(machine: Machine, container: Container) -> bool:
     policy = machine.run.restart_policy
     if container.sidecar:
-        return any(one.state != "terminated" for one in machine.run.mains)
+        return not _work_done(machine)
     return (policy == "Always" and not container.init) or (policy != "Never" and container.failed)
 
 
@@ -71,6 +76,8 @@ def _plan_restart(machine: Machine, now_s: float, container: Container) -> None:
 
 def crash_loop(machine: Machine, now_s: float, name: str) -> None:
     """A container that failed again waits."""
+    if not _restarts(machine, machine.find(name)):
+        return
     _back_off(machine, machine.find(name))
     machine.show(now_s)
     machine.at(now_s + machine.latencies.sync_s, "restart", name)
@@ -84,6 +91,8 @@ def _back_off(machine: Machine, container: Container) -> None:
 def restart(machine: Machine, now_s: float, name: str) -> None:
     """A container is started again."""
     container = machine.find(name)
+    if container.sidecar and _work_done(machine):
+        return
     container.restart(now_s)
     machine.record("Normal", "Pulled", words.pulled(container.image), container)
     machine.record("Normal", "Created", f"Created container: {name}", container)
@@ -106,7 +115,8 @@ def _stop(machine: Machine, now_s: float, container: Container, then: str) -> No
 
 def end_sidecar(machine: Machine, now_s: float, name: str) -> None:
     """A sidecar has ended because the pod's work is done."""
-    _end_stopped(machine, now_s, machine.find(name))
+    if machine.find(name).state == "running":
+        _end_stopped(machine, now_s, machine.find(name))
     if all(one.state != "running" for one in machine.run.inits):
         machine.run.ready_to_start = False
         machine.show(now_s)
@@ -179,7 +189,8 @@ def terminate(machine: Machine, now_s: float) -> None:
 
 def finish(machine: Machine, now_s: float, _: str) -> None:
     """All is cleaned up."""
-    machine.conclude(now_s)
+    if not machine.over:
+        machine.conclude(now_s)
 
 
 def lose(machine: Machine, now_s: float, _: str) -> None:

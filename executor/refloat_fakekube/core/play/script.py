@@ -18,6 +18,7 @@ or cases, of which the first whose `when` holds decides (a case without `when` a
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from refloat_common.core.quantity import QuantityShapeError, QuantitySuffixError, parse
 from refloat_fakekube.core.objects import (
     Json,
     JsonValue,
@@ -29,7 +30,6 @@ from refloat_fakekube.core.objects import (
     text,
     texts,
 )
-from refloat_fakekube.core.quantities import QuantityError, parse
 
 ANNOTATION = "fakekube.refloat.dev/script"
 """Where a pod carries its script."""
@@ -231,7 +231,7 @@ def _memory_below(wanted: str, pod: Json, container: str) -> bool:
             limit = text(found, "resources", "limits", "memory")
             if found.get("name") == container and limit:
                 try:
-                    return parse(limit) < parse(wanted)
-                except QuantityError as error:
+                    return parse(limit).nanos < parse(wanted).nanos
+                except (QuantityShapeError, QuantitySuffixError) as error:
                     raise BadScriptError("memoryBelow", wanted) from error
     return False

@@ -3,8 +3,8 @@
 Sources: `k8s.io/kubernetes/pkg/apis/core/v1/defaults.go`; the admission plugins DefaultTolerationSeconds and Priority.
 """
 
+from refloat_common.core.quantity import QuantityShapeError, QuantitySuffixError, parse
 from refloat_fakekube.core.objects import Json, JsonValue, ensure, number, objects, section, text
-from refloat_fakekube.core.quantities import QuantityError, canonical
 
 DEFAULT_GRACE_S = 30
 _TOLERATION_S = 300
@@ -99,8 +99,8 @@ def _pull_policy(image: str) -> str:
 def _canonical_all(quantities: Json) -> None:
     for name, value in quantities.items():
         try:
-            quantities[name] = canonical(str(value))
-        except QuantityError:
+            quantities[name] = str(parse(str(value)))
+        except (QuantityShapeError, QuantitySuffixError):
             continue
 
 

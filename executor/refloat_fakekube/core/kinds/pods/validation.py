@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from refloat_common.core.quantity import QuantityShapeError, QuantitySuffixError, parse
 from refloat_fakekube.core.kinds import causes, metadata
 from refloat_fakekube.core.kinds.metadata import label_faults, subdomain_faults
 from refloat_fakekube.core.objects import Json, JsonValue, clone, number, objects, section, text
-from refloat_fakekube.core.quantities import WORDS, QuantityError, parse
 from refloat_fakekube.core.refusals import BadRequestError, Cause
 
 _RESTART = ["Always", "OnFailure", "Never"]
@@ -111,11 +111,11 @@ def _check_resources(path: str, resources: Json) -> list[Cause]:
     return found
 
 
-def _parsed(value: JsonValue) -> float:
+def _parsed(value: JsonValue) -> int:
     try:
-        return float(parse(str(value)))
-    except QuantityError as error:
-        raise BadRequestError(f'Pod in version "v1" cannot be handled as a Pod: {WORDS}') from error
+        return parse(str(value)).nanos
+    except (QuantityShapeError, QuantitySuffixError) as error:
+        raise BadRequestError(f'Pod in version "v1" cannot be handled as a Pod: {error}') from error
 
 
 def check_pod_update(new: Json, old: Json) -> list[Cause]:
