@@ -64,7 +64,7 @@ class HostDaemon:
         self.store = ports.store(ports.database, self._committed)
         self.plugin = ports.plugin(StoreHost(self.store, self._news))
         self.queues = QueueService(self.store, ports.clock)
-        self.policies = PolicyService(self.store, ports.clock)
+        self.policies = PolicyService(self.store, ports.clock, self.plugin.policies_changed)
         self.jobs = JobService(self.store, ports.clock, ports.chance, self.plugin.kill)
         self.events = EventService(self.store, self._news)
         limits = Limits(

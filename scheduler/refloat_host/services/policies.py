@@ -1,6 +1,6 @@
 """Retry policies: create, replace, look up, remove."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from refloat_common.core.clock import Clock
 from refloat_common.core.jsontypes import JsonValue
@@ -35,11 +35,12 @@ def read_policy(document: JsonValue) -> PolicyBody:
 
 
 class PolicyService:
-    """The retry policies. The scheduler serves a change once its cache has refreshed."""
+    """The retry policies. The scheduler serves a change once its cache has refreshed, which `changed` asks for."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._store = store
         self._clock = clock
+        self._changed = changed
 
     async def create(self, document: JsonValue) -> str:
         """Store a policy, given in the API's JSON form; one of the same name is replaced. Returns the name.
@@ -49,6 +50,7 @@ class PolicyService:
         """
         stored = self._stored(document)
         await self._store.transact(lambda tx: catalog.put_policy(tx.connection, stored))
+        self._changed()
         return stored.name
 
     async def update(self, document: JsonValue) -> str:
@@ -66,6 +68,7 @@ class PolicyService:
             catalog.put_policy(tx.connection, stored)
 
         await self._store.transact(work)
+        self._changed()
         return stored.name
 
     async def get(self, name: str) -> StoredPolicy:
@@ -99,7 +102,9 @@ class PolicyService:
                 raise PolicyInUseError(name, queues[:MAX_QUEUES_NAMED], more=len(queues) > MAX_QUEUES_NAMED)
             return catalog.delete_policy(tx.connection, name)
 
-        return await self._store.transact(work)
+        deleted = await self._store.transact(work)
+        self._changed()
+        return deleted
 
     def _stored(self, document: JsonValue) -> StoredPolicy:
         policy = read_policy(document)

@@ -186,6 +186,9 @@ class Scheduler(Protocol):
         Best effort: a run that has ended in the store is killed anyhow when its executor next lists it.
         """
 
+    def policies_changed(self) -> None:
+        """The stored policies are others now: read them again soon. Without this word they are read once a period."""
+
     def operate(self, executor: ExecutorId, action: OperatorAction) -> Awaitable[None]:
         """Carry out an operator's order, durably, before returning.
 

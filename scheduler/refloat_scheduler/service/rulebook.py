@@ -1,6 +1,6 @@
 """Reads the retry policies again and again; the last good ones are served for as long as it takes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 
@@ -12,15 +12,18 @@ from refloat_scheduler.service.office import Office
 
 @dataclass(slots=True)
 class Rulebook:
-    """The task that refreshes the policy cache every `period_s`."""
+    """The task that refreshes the policy cache every `period_s`, and whenever `bell` rings."""
 
     office: Office
     period_s: float
+    bell: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self) -> None:
         """Refresh for ever, beginning a period from now."""
         while True:
-            await anyio.sleep(self.period_s)
+            with anyio.move_on_after(self.period_s):
+                await self.bell.wait()
+            self.bell = anyio.Event()
             await self.refresh()
 
     async def refresh(self) -> None:

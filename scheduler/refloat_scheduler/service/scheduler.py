@@ -11,7 +11,7 @@ import anyio.lowlevel
 from refloat_common.core.ids import ExecutorId, RunId
 from refloat_common.core.link import frames, scheduler_side
 from refloat_common.core.link.scheduler.values import Garbled, KillsOrdered, Received, Server
-from refloat_common.core.link.transport import Arrival, ServerTransport
+from refloat_common.core.link.transport import Arrival, SelfProbing, ServerTransport
 from refloat_common.core.messages import Lease, NodeFacts, Timing
 from refloat_scheduler.core.effects import ExecutorRecord, ExecutorSaved
 from refloat_scheduler.core.leases import machine
@@ -79,6 +79,8 @@ class SchedulerService:
             tasks.start_soon(lapses.keep_time, name="lease ticks")
             tasks.start_soon(lapses.run, name="lease expiry")
             tasks.start_soon(self._rulebook.run, name="policy refresh")
+            if isinstance(transport, SelfProbing):
+                tasks.start_soon(lapses.probe, transport, name="self-probe")
             self.listening.set()
 
     # ---- what a host asks
@@ -117,6 +119,10 @@ class SchedulerService:
             self._desk.kill(executor, run_ids)
             self._office.happen(KillsOrdered(executor, tuple(run_ids), reason))
 
+    def policies_changed(self) -> None:
+        """Read the policies again soon."""
+        self._rulebook.bell.set()
+
     async def operate(self, executor: ExecutorId, action: OperatorAction) -> None:
         """Carry out an operator's order, durably.
 
@@ -128,13 +134,17 @@ class SchedulerService:
         if executor not in office.registry.members:
             raise KeyError(executor)
 
-        def work(tx: Transaction) -> None:
+        def work(tx: Transaction) -> Sequence[NodeFacts]:
             record = tx.executor_record(executor)
-            if record is not None:
-                tx.apply([ExecutorSaved(machine.operated_record(record, action))])
+            if record is None:
+                return ()
+            record = machine.operated_record(record, action)
+            tx.apply([ExecutorSaved(record)])
+            return _nodes_of(tx, record)
 
-        await office.means.host.transact(work)
+        nodes = await office.transact(work)
         office.follow(machine.operated(office.registry, executor, action, office.now_s(), office.means.lease))
+        office.know_nodes(executor, nodes)
 
     # ---- start
 
@@ -152,7 +162,7 @@ class SchedulerService:
         office = self._office
         while True:
             try:
-                return await office.means.host.transact(_read_known)
+                return await office.transact(_read_known)
             except StoreUnavailable as error:
                 office.store_is_down(str(error))
                 await anyio.sleep(office.means.lease.tick_s)
@@ -191,4 +201,9 @@ class SchedulerService:
 
 def _read_known(tx: Transaction) -> _Known:
     records = tx.executor_records()
-    return _Known(records, dict(tx.active_counts()), {record.executor: tx.nodes(record.executor) for record in records})
+    return _Known(records, dict(tx.active_counts()), {record.executor: _nodes_of(tx, record) for record in records})
+
+
+def _nodes_of(tx: Transaction, record: ExecutorRecord) -> Sequence[NodeFacts]:
+    """The nodes that count for the static-fit probe: a decommissioned executor's are not coming back."""
+    return () if record.decommissioned else tx.nodes(record.executor)

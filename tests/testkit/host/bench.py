@@ -74,6 +74,7 @@ class FakePlugin:
     views: list[ExecutorView] = field(default_factory=list)
     offered: list[tuple[ExecutorId, Lease]] = field(default_factory=list)
     killed: list[tuple[ExecutorId, tuple[RunId, ...], str]] = field(default_factory=list)
+    policy_changes: int = 0
     orders: list[tuple[ExecutorId, OperatorAction]] = field(default_factory=list)
 
     async def run(self) -> None:
@@ -97,6 +98,10 @@ class FakePlugin:
     def kill(self, executor: ExecutorId, run_ids: Sequence[RunId], reason: str) -> None:
         """Note the order."""
         self.killed.append((executor, tuple(run_ids), reason))
+
+    def policies_changed(self) -> None:
+        """Count the word."""
+        self.policy_changes += 1
 
     def _less_offered(self, view: ExecutorView) -> ExecutorView:
         taken = sum(executor == view.executor for executor, _ in self.offered)
