@@ -143,6 +143,54 @@ class Metric(Enum):
         (),
         "From the taking up of waiting reports to their commit.",
     )
+    INTAKE_LAG = MetricShape(
+        "refloat_intake_lag_seconds",
+        Kind.HISTOGRAM,
+        (),
+        "From the arrival of a batch of reports to its commit.",
+    )
+    REPORTS_WAITING = MetricShape(
+        "refloat_intake_reports_waiting",
+        Kind.GAUGE,
+        (),
+        "Reports that have arrived and that no transaction has taken up yet.",
+    )
+    STORE_SECONDS = MetricShape(
+        "refloat_store_transaction_seconds",
+        Kind.HISTOGRAM,
+        (),
+        "Transactions of the host's store, from the request to the answer after the commit.",
+    )
+    STORE_REFUSALS = MetricShape(
+        "refloat_store_refusals_total",
+        Kind.COUNTER,
+        (),
+        "Transactions that the store could not commit; nothing was applied.",
+    )
+    STORE_UP = MetricShape(
+        "refloat_store_up",
+        Kind.GAUGE,
+        (),
+        "0 while the store commits nothing.",
+    )
+    SILENT_SECONDS = MetricShape(
+        "refloat_executor_silent_seconds",
+        Kind.GAUGE,
+        ("executor",),
+        "Time since an executor was last heard.",
+    )
+    BARRIER_OPEN = MetricShape(
+        "refloat_start_barrier_open",
+        Kind.GAUGE,
+        (),
+        "0 while leases wait until every executor with runs has spoken.",
+    )
+    FLEET_NODES = MetricShape(
+        "refloat_fleet_nodes",
+        Kind.GAUGE,
+        (),
+        "Nodes that the static-fit probe looks at.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

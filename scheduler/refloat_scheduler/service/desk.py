@@ -99,7 +99,7 @@ class Desk:
 
     async def _open(self, asked: OpenSession) -> None:
         office, executor = self.office, ExecutorId(asked.executor)
-        greeted = await office.means.host.transact(lambda tx: self._greet(tx, asked))
+        greeted = await office.transact(lambda tx: self._greet(tx, asked))
         office.store_is_up()
         self.offers.forget(executor)
         settings, now_s, said = office.means.lease, office.now_s(), asked.hello
@@ -148,9 +148,9 @@ class Desk:
         judged: Judged | None = None
         entries = beat.runs
         if entries is not None:
-            judged = await office.means.host.transact(lambda tx: self._judge(tx, executor, entries))
+            judged = await office.transact(lambda tx: self._judge(tx, executor, entries))
         elif beat.listed:
-            judged = await office.means.host.transact(lambda tx: self._acknowledge(tx, executor, beat.listed))
+            judged = await office.transact(lambda tx: self._acknowledge(tx, executor, beat.listed))
         if judged is not None:
             office.store_is_up()
             office.committed(judged.outcome)
@@ -192,7 +192,7 @@ class Desk:
             tx.apply([saved])
             return tx.nodes(executor)
 
-        nodes = await office.means.host.transact(work)
+        nodes = await office.transact(work)
         office.store_is_up()
         office.know_nodes(executor, nodes)
         office.happen(NodesSettled(told.executor, stored=True))

@@ -15,7 +15,7 @@ from refloat_scheduler.core.reconcile.batch import reconcile
 from refloat_scheduler.core.reconcile.world import Batch, Outcome, World
 from refloat_scheduler.core.signals import Metric, Sample
 from refloat_scheduler.service.contract import StoreUnavailable, Transaction
-from refloat_scheduler.service.office import Office
+from refloat_scheduler.service.office import Arrived, Office
 from refloat_scheduler.service.reading import rules_for, world_of_batches
 
 MAX_REPORTS_PER_TRANSACTION: Final = 500
@@ -40,28 +40,30 @@ class Intake:
             while office.delivered:
                 await self._commit(self._take())
 
-    def _take(self) -> list[Deliver]:
+    def _take(self) -> list[Arrived]:
         """What goes into the next transaction: the oldest deliveries, at least one."""
         waiting = self._office.delivered
         taken = [waiting.popleft()]
-        count = len(taken[0].reports)
-        while waiting and count + len(waiting[0].reports) <= MAX_REPORTS_PER_TRANSACTION:
-            count += len(waiting[0].reports)
+        count = len(taken[0].delivery.reports)
+        while waiting and count + len(waiting[0].delivery.reports) <= MAX_REPORTS_PER_TRANSACTION:
+            count += len(waiting[0].delivery.reports)
             taken.append(waiting.popleft())
         return taken
 
-    async def _commit(self, taken: list[Deliver]) -> None:
+    async def _commit(self, arrived: list[Arrived]) -> None:
         office = self._office
         office.means.failpoint("host.received")
-        began_s = office.now_s()
+        began_s, taken = office.now_s(), [each.delivery for each in arrived]
         try:
-            applied = await office.means.host.transact(lambda tx: self._apply(tx, taken))
+            applied = await office.transact(lambda tx: self._apply(tx, taken))
         except StoreUnavailable as error:
             await self._put_off(taken, str(error))
             return
         office.means.failpoint("host.commit_before_ack")
         office.store_is_up()
-        office.means.emit([Sample(Metric.INTAKE_SECONDS, value=office.now_s() - began_s)])
+        now_s = office.now_s()
+        office.means.emit([Sample(Metric.INTAKE_LAG, value=now_s - each.at_s) for each in arrived])
+        office.means.emit([Sample(Metric.INTAKE_SECONDS, value=now_s - began_s)])
         for delivery, (have, outcome) in zip(taken, applied, strict=True):
             office.happen(Committed(delivery.executor, delivery.epoch, have, outcome.skipped))
             executor = ExecutorId(delivery.executor)

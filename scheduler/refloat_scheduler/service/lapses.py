@@ -2,23 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import anyio
 
 from refloat_common.core.ids import ExecutorId, JobId, RunId
+from refloat_common.core.link.transport import SelfProbing
 from refloat_scheduler.core.effects import ExecutorSaved
 from refloat_scheduler.core.leases import machine
 from refloat_scheduler.core.leases.expiry import MAX_RUNS_PER_PAGE, drop_claims, expire_page, release_holds
+from refloat_scheduler.core.leases.preservation import FEWEST_TO_COMPARE, census
 from refloat_scheduler.core.leases.registry import Lost
 from refloat_scheduler.core.leases.ticking import tick
 from refloat_scheduler.core.model import Job
 from refloat_scheduler.core.reconcile.world import Outcome
-from refloat_scheduler.core.signals import Metric, Sample
+from refloat_scheduler.core.signals import Level, Metric, Note, Sample
 from refloat_scheduler.service.contract import StoreUnavailable, Transaction
 from refloat_scheduler.service.missing import MissingRuns
 from refloat_scheduler.service.offers import Offers
 from refloat_scheduler.service.office import Office
 from refloat_scheduler.service.reading import rules_for
+
+PROBE_EVERY_S: Final = 15.0
 
 
 @dataclass(slots=True)
@@ -40,16 +45,29 @@ class Lapses:
             self.offers.remind()
             office.means.reset_meters(now_s)
             office.means.emit([Sample(Metric.POLICY_AGE, value=office.policies.age_s(now_s, started_s))])
+            office.measure()
             try:
                 await self._look_at_store()
                 await self.missing.end_overdue()
             except StoreUnavailable as error:
                 office.store_is_down(str(error))
 
+    async def probe(self, doors: SelfProbing) -> None:
+        """For ever: with too few executors to compare, try our own doors while one of them is silent."""
+        office = self.office
+        while True:
+            await anyio.sleep(PROBE_EVERY_S)
+            count = census(office.registry, office.now_s(), office.means.lease)
+            doubtful = count.silent > 0 and count.executors < FEWEST_TO_COMPARE
+            ok = not doubtful or await doors.reachable()
+            if office.registry.probe_ok and not ok:
+                office.say([Note(Level.ALERT, "the link's own addresses can't be reached from here")])
+            office.registry = machine.probed(office.registry, ok=ok)
+
     async def _look_at_store(self) -> None:
         """While the store is down, try whether it is back."""
         if self.office.server.busy:
-            await self.office.means.host.transact(lambda _tx: None)
+            await self.office.transact(lambda _tx: None)
             self.office.store_is_up()
 
     async def run(self) -> None:
@@ -97,7 +115,7 @@ class Lapses:
             tx.apply(outcome.effects)
             return jobs, outcome
 
-        return await office.means.host.transact(work)
+        return await office.transact(work)
 
     async def _finish(self, lost: Lost) -> None:
         """Let go what waits for the lost executor's word, and note that it was given up."""
@@ -124,4 +142,4 @@ class Lapses:
             tx.apply([*outcome.effects, *saved])
             return jobs, outcome
 
-        return await self.office.means.host.transact(work)
+        return await self.office.transact(work)

@@ -71,12 +71,12 @@ class MissingRuns:
                 missed.pop(run, None)
 
     async def _page(self, executor: ExecutorId, after: RunId) -> Sequence["Job"]:
-        return await self.office.means.host.transact(lambda tx: tx.active_jobs(executor, after, MAX_RUNS_PER_PAGE))
+        return await self.office.transact(lambda tx: tx.active_jobs(executor, after, MAX_RUNS_PER_PAGE))
 
     async def _offer_again(self, executor: ExecutorId, runs: Sequence[RunId]) -> None:
         wanted = [run for run in runs if not self.offers.is_open(executor, run)]
         if wanted:
-            leases: Sequence[Lease] = await self.office.means.host.transact(lambda tx: tx.leases(wanted))
+            leases: Sequence[Lease] = await self.office.transact(lambda tx: tx.leases(wanted))
             self.offers.offer(executor, leases)
 
     async def _end(self, executor: ExecutorId, overdue: Sequence[RunId]) -> None:
@@ -90,5 +90,5 @@ class MissingRuns:
             tx.apply(outcome.effects)
             return outcome
 
-        office.committed(await office.means.host.transact(work))
+        office.committed(await office.transact(work))
         office.means.log("warning", f"executor {executor}: runs that it no longer lists have ended", {"runs": overdue})

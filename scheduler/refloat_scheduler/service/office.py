@@ -1,13 +1,13 @@
 """What the plugin's tasks share: the link's state, the registry of executors, the policies, the fleet.
 
-Everything here runs on one event loop, and no method awaits: a task that holds no await between reading and writing
-sees a consistent state.
+Everything here runs on one event loop, and but for `transact` no method awaits: a task that holds no await between
+reading and writing sees a consistent state.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 
 import anyio
 
@@ -46,7 +46,9 @@ from refloat_scheduler.core.policies.cache import PolicyCache
 from refloat_scheduler.core.reconcile.world import Outcome
 from refloat_scheduler.core.retry.gates import RetrySettings
 from refloat_scheduler.core.signals import Level, Metric, Note, Sample
-from refloat_scheduler.service.contract import Host, JobsRequeued, RoomChanged
+from refloat_scheduler.service.contract import Host, JobsRequeued, RoomChanged, StoreUnavailable, Transaction
+
+T = TypeVar("T")
 
 REPORT_CREDITS: Final = 1024
 """Reports that one executor may have under way beyond what is committed."""
@@ -72,6 +74,14 @@ class Means:
     lease: LeaseSettings
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Reports that wait for a transaction, and when they came (monotonic)."""
+
+    delivery: Deliver
+    at_s: float
+
+
 @dataclass(slots=True)
 class Office:
     """The state, and the one way to change each part of it."""
@@ -82,7 +92,7 @@ class Office:
     policies: PolicyCache = field(default_factory=PolicyCache)
     fleet: Fleet = field(default_factory=Fleet)
     replies: deque[Reply] = field(default_factory=deque)
-    delivered: deque[Deliver] = field(default_factory=deque)
+    delivered: deque[Arrived] = field(default_factory=deque)
     asked: deque[OpenSession | BeatHeard | NodesTold] = field(default_factory=deque)
     lost: deque[Lost] = field(default_factory=deque)
     reply_bell: anyio.Event = field(default_factory=anyio.Event)
@@ -112,7 +122,7 @@ class Office:
             case Reply():
                 self._reply(effect)
             case Deliver():
-                self.delivered.append(effect)
+                self.delivered.append(Arrived(effect, self.now_s()))
                 self.intake_bell.set()
             case OpenSession() | BeatHeard() | NodesTold():
                 self.asked.append(effect)
@@ -121,6 +131,7 @@ class Office:
                 self.follow(machine.heard(self.registry, ExecutorId(name), self.now_s(), self.means.lease))
             case Departed(executor=name):
                 self.say([Note(Level.INFO, f"executor {name} has said farewell")])
+                self.follow(machine.slots(self.registry, ExecutorId(name), 0))
             case Fault():
                 self._fault(effect)
             case _:
@@ -163,8 +174,24 @@ class Office:
 
     # ---- the store
 
+    async def transact(self, work: Callable[[Transaction], T]) -> T:
+        """One transaction of the host, measured. The only method that waits.
+
+        Raises:
+            StoreUnavailable: nothing was applied.
+        """
+        began_s = self.now_s()
+        try:
+            value = await self.means.host.transact(work)
+        except StoreUnavailable:
+            self.means.emit([Sample(Metric.STORE_REFUSALS)])
+            raise
+        self.means.emit([Sample(Metric.STORE_SECONDS, value=self.now_s() - began_s)])
+        return value
+
     def store_is_up(self) -> None:
         """A transaction was committed: the executors may send again."""
+        self.means.emit([Sample(Metric.STORE_UP, value=1)])
         if self.server.busy:
             self.say([Note(Level.INFO, "the store is back")])
             self.happen(FlowSet(credits=REPORT_CREDITS, busy=False))
@@ -172,6 +199,7 @@ class Office:
 
     def store_is_down(self, why: str) -> None:
         """Nothing can be committed: executors keep what they have, and nobody is taken for lost."""
+        self.means.emit([Sample(Metric.STORE_UP, value=0)])
         if not self.server.busy:
             self.say([Note(Level.ALERT, why)])
             self.happen(FlowSet(credits=0, busy=True))
@@ -192,8 +220,23 @@ class Office:
         """Take over what is known of an executor's nodes."""
         self._nodes[executor] = tuple(map(fleet_node, nodes))
         self.fleet = Fleet(tuple(node for name in sorted(self._nodes) for node in self._nodes[name]))
+        self.means.emit([Sample(Metric.FLEET_NODES, value=len(self.fleet.nodes))])
 
     # ---- people
+
+    def measure(self) -> None:
+        """Emit what changes by itself as time goes by."""
+        now_s = self.now_s()
+        samples = [
+            Sample(Metric.SILENT_SECONDS, (("executor", name),), now_s - member.heard_s)
+            for name, member in self.registry.members.items()
+        ]
+        waiting = sum(len(arrived.delivery.reports) for arrived in self.delivered)
+        samples += [
+            Sample(Metric.REPORTS_WAITING, value=waiting),
+            Sample(Metric.BARRIER_OPEN, value=self.registry.barrier_open),
+        ]
+        self.means.emit(samples)
 
     def say(self, notes: Iterable[Note]) -> None:
         """Write log lines; an alert is an error that says so."""

@@ -5,7 +5,7 @@ It says what each effect means, in the plainest way; another host must come to t
 
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar, assert_never
 
 from refloat_common.core.ids import ExecutorId, JobId, JournalId, RunId
@@ -48,6 +48,10 @@ class Contents:
     events: list[Event] = field(default_factory=list)
     verdicts: dict[RunId, Explanation] = field(default_factory=dict)
     late: list[LateReported] = field(default_factory=list)
+
+    def copied(self) -> "Contents":
+        """A copy that may be changed; what is in it are values, which are never changed themselves."""
+        return Contents(**{part.name: copy.copy(getattr(self, part.name)) for part in fields(self)})
 
 
 class MemoryTransaction:
@@ -192,7 +196,7 @@ class MemoryTransaction:
 class MemoryHost:
     """The host: runs each transaction on a copy, and keeps the copy only if all went well.
 
-    `down` makes the store refuse; `committed` is called with the contents after each commit.
+    `down` makes the store refuse, `policies_down` the reading of policies alone.
     """
 
     def __init__(self, policies: Sequence[PolicyDocument] = ()) -> None:
@@ -200,12 +204,13 @@ class MemoryHost:
         self.policies = list(policies)
         self.notices: list[Notice] = []
         self.down = False
+        self.policies_down = False
 
     def run(self, work: Callable[[MemoryTransaction], T]) -> T:
         """One transaction, without waiting."""
         if self.down:
             raise StoreUnavailable("it is down")
-        transaction = MemoryTransaction(copy.deepcopy(self.contents))
+        transaction = MemoryTransaction(self.contents.copied())
         result = work(transaction)
         self.contents = transaction.contents
         return result
@@ -222,7 +227,7 @@ class MemoryHost:
         """See the contract."""
 
         async def loaded() -> Sequence[PolicyDocument]:
-            if self.down:
+            if self.down or self.policies_down:
                 raise StoreUnavailable("it is down")
             return sorted(self.policies, key=lambda document: document.name)
 

@@ -45,7 +45,7 @@ from refloat_common.core.messages import (
 )
 from refloat_common.core.settings import parse_settings
 from refloat_scheduler.plugin import Surroundings, create
-from refloat_scheduler.service.contract import ExecutorView
+from refloat_scheduler.service.contract import ExecutorView, StoreUnavailable
 from refloat_scheduler.service.scheduler import SchedulerService
 from refloat_scheduler.settings import SchedulerSettings
 from testkit.scheduling.memory import MemoryHost, MemoryTransaction
@@ -71,9 +71,10 @@ class Sent:
 
 @dataclass(slots=True)
 class Wire:
-    """A `ServerTransport` that a test holds the other end of."""
+    """A `ServerTransport` that a test holds the other end of. `is_reachable`: what its self-probe says."""
 
     loop: asyncio.AbstractEventLoop
+    is_reachable: bool = True
     sent: list[Sent] = field(default_factory=list)
     _waiting: deque[Arrival] = field(default_factory=deque)
     _arrived: anyio.Event = field(default_factory=anyio.Event)
@@ -92,6 +93,10 @@ class Wire:
         self.sent.append(Sent(self.loop.time(), peer, _from_scheduler(message)))
         return True
 
+    async def reachable(self) -> bool:
+        """See `SelfProbing.reachable`."""
+        return self.is_reachable
+
     def put(self, channel: Channel, peer: bytes, executor: str, message: FromExecutor) -> None:
         """Hand a message to the plugin."""
         self._waiting.append(Arrival(channel, peer, executor, encode(message)))
@@ -104,19 +109,25 @@ def _from_scheduler(message: Message) -> FromScheduler:
 
 
 class SlowHost(MemoryHost):
-    """The host in memory, whose commits take time: the work runs after `before_s`, its answer comes `after_s` later."""
+    """The host in memory, whose commits take time: the work runs after `before_s`, its answer comes `after_s` later.
+
+    `fails_on`: works that were made in a function of this name are refused, as if the store were down for them alone.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.before_s = 0.01
         self.after_s = 0.01
         self.commits: list[float] = []
+        self.fails_on = ""
 
     def transact(self, work: Callable[[MemoryTransaction], T]) -> Awaitable[T]:
         """See the contract."""
 
         async def transacted() -> T:
             await anyio.sleep(self.before_s)
+            if self.fails_on and f".{self.fails_on}.<locals>." in work.__qualname__:
+                raise StoreUnavailable("it is down for this")
             value = self.run(work)
             self.commits.append(asyncio.get_running_loop().time())
             await anyio.sleep(self.after_s)

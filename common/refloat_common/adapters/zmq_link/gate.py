@@ -85,6 +85,16 @@ async def probe(context: zmq.asyncio.Context, endpoint: str, server_public: byte
     socket.setsockopt(zmq.CURVE_SERVERKEY, server_public)
     socket.setsockopt(zmq.CURVE_PUBLICKEY, key.public())
     socket.setsockopt(zmq.CURVE_SECRETKEY, key.reveal())
+    return await _handshake(socket, endpoint)
+
+
+async def plain_probe(endpoint: str) -> Outcome:
+    """Try to connect to a link without keys, and say nothing."""
+    with zmq.asyncio.Context() as context:
+        return await _handshake(new_socket(context, zmq.DEALER, endpoint), endpoint)
+
+
+async def _handshake(socket: zmq.asyncio.Socket, endpoint: str) -> Outcome:
     monitor: Any = socket.get_monitor_socket(_EVENTS)
     try:
         socket.connect(_reachable(endpoint))

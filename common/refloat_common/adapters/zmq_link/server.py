@@ -10,7 +10,7 @@ import anyio.lowlevel
 import zmq
 import zmq.asyncio
 
-from refloat_common.adapters.zmq_link.gate import Gate, LinkNotGuardedError
+from refloat_common.adapters.zmq_link.gate import Gate, LinkNotGuardedError, Outcome, plain_probe
 from refloat_common.adapters.zmq_link.inbox import Inbox
 from refloat_common.adapters.zmq_link.keys import Secret
 from refloat_common.adapters.zmq_link.options import YIELD_EVERY_FRAMES, ZAP_DOMAIN, check_endpoint, new_socket
@@ -77,6 +77,15 @@ class ZmqServer:
     async def send(self, channel: Channel, peer: bytes, frame: bytes) -> bool:
         """Hand over a frame at once, or keep it for a peer that is slow; false if that peer is gone or has too many."""
         return await self._outboxes[channel].send(peer, frame)
+
+    async def reachable(self) -> bool:
+        """See `transport.SelfProbing`: through the kernel's network, up to the handshake."""
+        return all([await self._answers(endpoint) for endpoint in self.endpoints.values()])
+
+    async def _answers(self, endpoint: str) -> bool:
+        if self._gate is not None and self._keys is not None:
+            return await self._gate.answers(endpoint, self._keys.own.public())
+        return await plain_probe(endpoint) is Outcome.ADMITTED
 
     def statistics(self) -> Statistics:
         """A snapshot."""

@@ -5,7 +5,7 @@ A transport may lose, and over several connections repeat and reorder, frames wi
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from refloat_common.core.link.frames import Channel
 
@@ -43,3 +43,11 @@ class ServerTransport(Protocol):
 
     def send(self, channel: Channel, peer: bytes, frame: bytes) -> Awaitable[bool]:
         """Hand over a frame at once; false if it was not taken (that peer is gone, or its queue is full)."""
+
+
+@runtime_checkable
+class SelfProbing(Protocol):
+    """A `ServerTransport` that can try its own doors: where all executors are silent, the fault may be here."""
+
+    def reachable(self) -> Awaitable[bool]:
+        """Whether a client of our own gets through to every public address; at most a few seconds."""

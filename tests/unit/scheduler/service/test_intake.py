@@ -1,5 +1,7 @@
 """Reports: committed once, acknowledged after that and not before, kept by their executor while the store is down."""
 
+import anyio
+
 from refloat_common.core.ids import JobId, JournalId
 from refloat_common.core.messages import Ack, Nack, Refused, ReportKind
 from refloat_scheduler.core.model import JobState
@@ -22,6 +24,7 @@ async def begun(p: Play) -> PlayedExecutor:
     await p.start()
     east = p.executor()
     await east.hello(entry_of("run-1"))
+    await anyio.sleep(1)
     return east
 
 

@@ -209,6 +209,25 @@ def test_a_store_that_went_back_is_noticed_and_the_reports_come_again() -> None:
     play(scenario)
 
 
+def test_reports_that_nobody_holds_any_more_are_named_and_passed_over() -> None:
+    async def scenario(p: Play) -> None:
+        p.host.contents.jobs[JOB] = job_of(run_of(1))
+        await p.start()
+        east = p.executor()
+        east.reported = east.acked = 40
+        welcome = await east.hello(entry_of("run-1"), oldest_seq=31)
+        assert welcome.have == 30
+        hole = (
+            "reports 1 to 30 of executor exec-1 are lost: the store does not have them, and the executor holds them no "
+            "more; check the jobs that it ran then"
+        )
+        assert p.texts("error")[1:] == [hole]
+        east.report(*[report_of(ReportKind.RUNNING, "run-x")] * 9, report_of(ReportKind.SUCCEEDED), first_seq=31)
+        await p.until(lambda: p.host.contents.jobs[JOB].state is JobState.SUCCEEDED)
+
+    play(scenario)
+
+
 def test_a_farewell_is_said_and_the_lease_runs_on() -> None:
     async def scenario(p: Play) -> None:
         await p.start()
