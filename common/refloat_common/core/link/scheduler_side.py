@@ -142,8 +142,11 @@ def _received(server: Server, event: Received, now_s: float) -> Answer:
     if budget.is_muted(server.budgets, key, now_s):
         return server, ()
     who = _speaker(server, event)
+    if isinstance(who, Stale) and who.reason != "revoked":
+        return server, (Reply(*key, who),)
     if isinstance(who, Stale):
-        return server, (Reply(*key, who), Fault("", who.reason))
+        charged = replace(server, budgets=budget.charge(server.budgets, key, now_s))
+        return charged, (Reply(*key, who), Fault("", who.reason))
     if isinstance(who, Fault):
         charged = replace(server, budgets=budget.charge(server.budgets, key, now_s))
         return charged, (who, Reply(*key, Refused(code=who.code, detail=who.detail)))
