@@ -102,6 +102,13 @@ def _output(default: str) -> Adds:
     return _argument("-o", "--output", choices=_OUTPUTS, default=default, help=f"form of the output; {default}")
 
 
+def _order(action: str) -> Adds:
+    def add(parser: Parser) -> None:
+        parser.set_defaults(action=action)
+
+    return add
+
+
 def _lists(flag: str, what: str) -> Adds:
     return _argument(flag, type=_text_list, action=_Extend, metavar="A,B", help=what)
 
@@ -186,10 +193,7 @@ LEAVES: Final = (
             _argument("--exit-if-inactive", action="store_true", help="end once all jobs are over"),
         ),
     ),
-    *(
-        Leaf(("executor", order), "executors:operate", what, (_NAME, _argument("--action", default=order, help="")))
-        for order, what in ORDERS.items()
-    ),
+    *(Leaf(("executor", order), "executors:operate", what, (_NAME, _order(order))) for order, what in ORDERS.items()),
 )
 
 _GROUPS: Final = {

@@ -40,6 +40,7 @@ RULE = HEAD + "name: p\ndefaultAction: Fail\nrules:\n- action: Retry\n  onCatego
         (RULE + "- 5", "rules[1]", "must be a map of keys to values, not 5"),
         (HEAD + "rules: {a: b}", "rules", "must be a list, not a map"),
         (HEAD + "retryLimit: -1", "retryLimit", "-1 is not between 0 and 4294967295"),
+        (HEAD + "retryLimit: -0.0", "retryLimit", "expected a whole number, not -0.0"),
         (HEAD + "retryLimit: 1.5", "retryLimit", "expected a whole number, not 1.5"),
         (HEAD + "defaultAction: on", "defaultAction", "expected Fail or Retry, not true"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {}", "apiVersion", f"invalid version: v1; valid: {VERSION}"),

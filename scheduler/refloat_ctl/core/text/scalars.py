@@ -56,8 +56,10 @@ def plain_value(text: str) -> JsonValue:
 
 
 def as_json_number(value: float) -> int | float:
-    """A number as it looks after Go has written it as JSON and read it again: 3.0 is 3."""
-    return int(value) if value.is_integer() and abs(value) < _FIRST_LONG_NUMBER else value
+    """A number as it looks after Go has written it as JSON and read it again: 3.0 is 3, but -0.0 is no whole number."""
+    negative_zero = value == 0 and math.copysign(1, value) < 0
+    whole = value.is_integer() and abs(value) < _FIRST_LONG_NUMBER and not negative_zero
+    return int(value) if whole else value
 
 
 def reads_as_text(text: str) -> bool:

@@ -61,7 +61,7 @@ def _field_in(error: str, text: str) -> str:
     for words, field in _VALUES.items():
         if words in error:
             return field
-    if "no RetryAction of name" in error:
+    if "RetryAction" in error:
         return "defaultAction" if "rules:" not in text else "action"
     return ""
 
