@@ -1,10 +1,7 @@
 """Starts, kills and ends the demo's processes. None outlives the demo, however it ends."""
 
-import ctypes
 import os
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +9,12 @@ from pathlib import Path
 
 import anyio
 
+from refloat_cli.demo.leash import leashed
+
 STOP_WITHIN_S = 8.0
 READY_WITHIN_S = 20.0
 POLL_S = 0.02
 SHOWN_LOG_LINES = 12
-_PR_SET_PDEATHSIG = 1
 
 
 class ProcessEndedError(Exception):
@@ -153,16 +151,9 @@ class Crew:
                 stdout=out,
                 stderr=log,
                 env=dict(member.environment),
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  the demo has no threads while it starts processes
             )
 
 
 def python_module(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module in this interpreter."""
-    return [sys.executable, "-m", module, *arguments]
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to kill this process when the demo's own ends, even by SIGKILL (Linux only)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    """The command that runs a module in this interpreter, until it ends or this process does."""
+    return leashed(module, *arguments)
