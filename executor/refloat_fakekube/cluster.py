@@ -52,7 +52,7 @@ class FakeCluster:
     async def __aenter__(self) -> Self:
         try:
             self._running = await self._stack.enter_async_context(running_server(self._server, self._rng))
-            access = Access(self._running.url, self._server.token)
+            access = Access(self._running.url, self._server.token, str(self._server.cert_file or ""))
             schedule = bool(self._nodes)
             kubelets = running_kubelets(
                 access, self._nodes, self._rng, self._kubelets, schedule=schedule, control=schedule
@@ -94,17 +94,20 @@ class FakeCluster:
 
     def kubeconfig(self) -> Json:
         """A kubeconfig for this cluster."""
-        return kubeconfig(self.url, self._server.token)
+        return kubeconfig(self.url, self._server.token, self._server.cert_file)
 
 
-def kubeconfig(url: str, token: str = "") -> Json:
+def kubeconfig(url: str, token: str = "", ca_file: Path | None = None) -> Json:
     """A kubeconfig with one cluster, one user and one context."""
     user: Json = {"token": token} if token else {}
+    cluster: Json = {"server": url}
+    if ca_file is not None:
+        cluster["certificate-authority"] = str(ca_file.resolve())
     context: Json = {"cluster": _NAME, "user": _NAME, "namespace": "default"}
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": _NAME, "cluster": {"server": url}}],
+        "clusters": [{"name": _NAME, "cluster": cluster}],
         "users": [{"name": _NAME, "user": user}],
         "contexts": [{"name": _NAME, "context": context}],
         "current-context": _NAME,
@@ -113,47 +116,87 @@ def kubeconfig(url: str, token: str = "") -> Json:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fakekube", description="A fake Kubernetes cluster on loopback.")
-    parser.add_argument("--nodes", type=int, default=2, help="how many nodes (default 2)")
-    parser.add_argument("--node-prefix", default="node-", help="nodes are named PREFIX1, PREFIX2, ...")
-    parser.add_argument("--node-file", type=Path, help="YAML list of nodes: name, labels, allocatable, taints")
-    parser.add_argument("--label", action="append", default=[], metavar="KEY=VALUE", help="a label of every node")
-    parser.add_argument("--cpu", default=DEFAULT_ALLOCATABLE["cpu"], help="what each node gives")
-    parser.add_argument("--memory", default=DEFAULT_ALLOCATABLE["memory"], help="what each node gives")
-    parser.add_argument("--pods", default=DEFAULT_ALLOCATABLE["pods"], help="how many pods each node takes")
-    parser.add_argument("--seed", type=int, default=0, help="for uids, generated names and chances")
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--token", default="", help="a bearer token that every request must carry")
-    parser.add_argument("--kubeconfig", type=Path, help="where to write the kubeconfig (default: a temporary file)")
-    parser.add_argument("--no-events", action="store_true", help="kubelets and scheduler record no events")
+    add = parser.add_argument
+    add("--nodes", type=int, default=2, help="how many nodes (default 2; 0: an API server alone)")
+    add("--node-prefix", default="node-", help="nodes are named PREFIX1, PREFIX2, ...")
+    add("--node-file", type=Path, help="YAML list of nodes instead: name, labels, allocatable, taints, unschedulable")
+    add("--label", action="append", default=[], metavar="KEY=VALUE", help="a label of every node")
+    for name in ("cpu", "memory", "pods"):
+        add(f"--{name}", default=DEFAULT_ALLOCATABLE[name], help="what each node gives")
+    add("--seed", type=int, default=0, help="for uids, generated names and chances")
+    add("--port", type=int, default=0, help="0: any free one")
+    add("--token", default="", help="a bearer token that every request must carry")
+    add("--tls-cert", type=Path, help="PEM file; with --tls-key the server speaks TLS")
+    add("--tls-key", type=Path, help="PEM file")
+    add("--kubeconfig", type=Path, help="where to write the kubeconfig (default: a temporary file)")
+    add("--no-events", action="store_true", help="kubelets and scheduler record no events")
+    add("--bookmark-interval", type=float, default=DEFAULT_SERVER.bookmark_interval_s, metavar="SECONDS")
+    add("--node-grace", type=float, default=DEFAULT_SETTINGS.node_grace_s, metavar="SECONDS")
+    add("--lease-interval", type=float, default=DEFAULT_SETTINGS.lease_interval_s, metavar="SECONDS")
     return parser
+
+
+class BadNodeError(ValueError):
+    """A node in a node file that can't be; names the place and the value."""
+
+    def __init__(self, place: str, value: object) -> None:
+        super().__init__(f"{place}: {value!r} is not possible")
 
 
 def _nodes(options: argparse.Namespace) -> list[NodeSpec]:
     labels = dict(str(label).partition("=")[::2] for label in options.label)
     if options.node_file:
         rows = yaml.safe_load(options.node_file.read_text())
-        return [_node(row, labels) for row in rows]
+        if not isinstance(rows, list):
+            raise BadNodeError(str(options.node_file), rows)
+        return [_node(f"{options.node_file}[{place}]", row, labels) for place, row in enumerate(rows)]
     given = {**DEFAULT_ALLOCATABLE, "cpu": options.cpu, "memory": options.memory, "pods": options.pods}
     return [NodeSpec(f"{options.node_prefix}{place}", labels, given) for place in range(1, options.nodes + 1)]
 
 
-def _node(row: Mapping[str, object], labels: Mapping[str, str]) -> NodeSpec:
-    own, given, taints = row.get("labels"), row.get("allocatable"), row.get("taints")
+def _node(place: str, row: object, labels: Mapping[str, str]) -> NodeSpec:
+    if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+        raise BadNodeError(place, row)
+    for key in row:
+        if key not in _NODE_KEYS:
+            raise BadNodeError(place, key)
+    taints = row.get("taints", [])
+    if not isinstance(taints, list):
+        raise BadNodeError(f"{place}.taints", taints)
     return NodeSpec(
-        str(row["name"]),
-        {**labels, **(own if isinstance(own, dict) else {})},
-        {**DEFAULT_ALLOCATABLE, **(given if isinstance(given, dict) else {})},
-        tuple(taints) if isinstance(taints, list) else (),
+        row["name"],
+        {**labels, **_texts(place, row, "labels")},
+        {**DEFAULT_ALLOCATABLE, **_texts(place, row, "allocatable")},
+        tuple(_texts(f"{place}.taints", {"taint": taint}, "taint") for taint in taints),
+        unschedulable=row.get("unschedulable") is True,
     )
 
 
-async def _serve(options: argparse.Namespace, directory: Path) -> None:
+_NODE_KEYS = ("name", "labels", "allocatable", "taints", "unschedulable")
+
+
+def _texts(place: str, row: Mapping[str, object], key: str) -> dict[str, str]:
+    found = row.get(key, {})
+    if not isinstance(found, dict):
+        raise BadNodeError(f"{place}.{key}", found)
+    return {str(name): str(value) for name, value in found.items()}
+
+
+async def _serve(options: argparse.Namespace, nodes: Sequence[NodeSpec], directory: Path) -> None:
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    server = ServerSettings(port=options.port, token=options.token)
-    kubelets = KubeletSettings(events=not options.no_events)
-    async with FakeCluster(_nodes(options), options.seed, server, kubelets) as cluster:
+    server = ServerSettings(
+        port=options.port,
+        token=options.token,
+        cert_file=options.tls_cert,
+        key_file=options.tls_key,
+        bookmark_interval_s=options.bookmark_interval,
+    )
+    kubelets = KubeletSettings(
+        events=not options.no_events, lease_interval_s=options.lease_interval, node_grace_s=options.node_grace
+    )
+    async with FakeCluster(nodes, options.seed, server, kubelets) as cluster:
         path = options.kubeconfig or directory / "kubeconfig"
         path.write_text(json.dumps(cluster.kubeconfig()))
         sys.stdout.write(json.dumps({"url": cluster.url, "kubeconfig": str(path)}) + "\n")
@@ -162,10 +205,18 @@ async def _serve(options: argparse.Namespace, directory: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a fake cluster until SIGTERM; one JSON line on stdout (`url`, `kubeconfig`) says that it is ready."""
-    options = _parser().parse_args(argv)
+    """Run a fake cluster until SIGTERM or SIGINT; one JSON line on stdout (`url`, `kubeconfig`) says that it is ready.
+
+    Returns 0 at the end, 2 for wrong usage.
+    """
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        nodes = _nodes(options)
+    except (BadNodeError, OSError, yaml.YAMLError) as error:
+        parser.error(f"--node-file: {error}")
     with tempfile.TemporaryDirectory(prefix="fakekube-") as directory:
-        asyncio.run(_serve(options, Path(directory)))
+        asyncio.run(_serve(options, nodes, Path(directory)))
     return 0
 
 

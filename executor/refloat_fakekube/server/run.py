@@ -1,6 +1,7 @@
 """Starts and stops an API server on a socket."""
 
 import random
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,14 @@ class Running:
     admin: Admin
 
 
+def _tls(settings: ServerSettings) -> ssl.SSLContext | None:
+    if settings.cert_file is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(settings.cert_file, settings.key_file)
+    return context
+
+
 @asynccontextmanager
 async def running_server(settings: ServerSettings, rng: random.Random) -> AsyncIterator[Running]:
     """An API server for the length of the block; leaving it ends every watch and closes the socket."""
@@ -35,10 +44,11 @@ async def running_server(settings: ServerSettings, rng: random.Random) -> AsyncI
     )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, settings.host, settings.port, ssl_context=settings.tls)
+        tls = _tls(settings)
+        site = web.TCPSite(runner, settings.host, settings.port, ssl_context=tls)
         await site.start()
         port = runner.addresses[0][1]
-        yield Running(f"{'https' if settings.tls else 'http'}://{settings.host}:{port}", server, admin)
+        yield Running(f"{'https' if tls else 'http'}://{settings.host}:{port}", server, admin)
     finally:
         server.hub.cut("eof")
         await runner.cleanup()

@@ -181,10 +181,3 @@ def test_namespaces_come_and_go(kubectl: Run) -> None:
     kubectl("create", "-n", "extra", "-f", "-", stdin=manifest("a", "run"))
     assert 'namespace "extra" deleted' in kubectl("delete", "namespace", "extra")
     assert "NotFound" in kubectl("get", "namespace", "extra", code=1)
-
-
-def test_the_process_ends_with_0_when_told_to() -> None:
-    with FakeProcess("--nodes", "0") as running:
-        assert running.kubeconfig.exists()
-    assert running.code == 0
-    assert not running.kubeconfig.exists()
