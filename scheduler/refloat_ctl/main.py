@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 refused or not found, 2 wrong usage. What went wrong is on
 """
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +23,10 @@ _GRPC_QUIET = {"GRPC_VERBOSITY": "NONE", "GLOG_minloglevel": "3"}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the process's exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that lacks a character shows its number; nothing is lost for it.
+            stream.reconfigure(errors="backslashreplace")
     try:
         return _run(words)
     except CommandError as error:

@@ -215,6 +215,9 @@ def parse(words: Sequence[str]) -> tuple[str, argparse.Namespace]:
     Raises:
         UsageError: there is no such command or flag.
     """
+    for word in words:
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            raise UsageError(f"{word!r} is no UTF-8")
     options = _parser().parse_args([_switch(word) for word in words])
     if options.code is None:
         raise UsageError(f"{options.group or 'a command'}: what is missing; see refloatctl --help")

@@ -1,6 +1,7 @@
 """The command line: words, flags, and what is loaded for them."""
 
 import importlib
+import os
 import subprocess
 import sys
 
@@ -74,6 +75,7 @@ def test_a_switch_may_be_written_as_in_go(words: tuple[str, ...], cordoned: obje
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (["get", "queue", "q\udcff"], "'q\\udcff' is no UTF-8"),
         (["get"], "get: what is missing; see refloatctl --help"),
         (["create"], "refloatctl create: give a kind or -f FILE; see refloatctl create --help"),
         (["frobnicate"], "argument COMMAND: invalid choice: 'frobnicate'"),
@@ -116,3 +118,11 @@ def test_a_part_that_is_not_installed_is_named_with_the_way_to_get_it() -> None:
         1,
         "Error: needs grpc, which is not installed: pip install 'refloat[ctl]'\n",
     )
+
+
+def test_a_terminal_without_a_character_shows_its_number() -> None:
+    code = "import sys, refloat_ctl.main as m; sys.exit(m.main(['create', 'queue', '--help']))"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "KEY=VALUE,\\u2026" in ran.stdout
