@@ -29,6 +29,10 @@ CREDITS = 8
 class CrashError(Exception):
     """One end dies here."""
 
+    def __init__(self, who: str) -> None:
+        super().__init__(who)
+        self.who = who
+
 
 @dataclass
 class Journal:
@@ -115,6 +119,10 @@ class Pair:
         """The store goes back to a backup; the scheduler starts anew on it."""
         self.store = backup.copy()
         self.start_scheduler()
+
+    def start_again(self, who: str) -> None:
+        """A new process in the place of a dead one."""
+        (self.start_executor if who == "executor" else self.start_scheduler)()
 
     def reconnect(self) -> None:
         """The connection breaks: what was under way is gone, and the peer has another name."""
@@ -232,7 +240,7 @@ class Pair:
         """Something happens at the executor; carry out what comes of it."""
         self.link, effects = executor_side.step(self.link, event, self.now_s, 0.5)
         for effect in effects:
-            self._may_crash(effect)
+            self._may_crash("executor")
             self._executor_effect(effect)
 
     def _executor_effect(self, effect: ex.Effect) -> None:
@@ -287,7 +295,7 @@ class Pair:
         """Something happens at the scheduler; carry out what comes of it."""
         self.server, effects = scheduler_side.step(self.server, event, self.now_s)
         for effect in effects:
-            self._may_crash(effect)
+            self._may_crash("scheduler")
             self._scheduler_effect(effect)
 
     def _scheduler_effect(self, effect: sc.Effect) -> None:
@@ -326,7 +334,7 @@ class Pair:
         verdicts = tuple(RunVerdict(run=entry.run, verdict=self._verdict(entry.run)) for entry in effect.runs)
         self.cleared.update((self.store.last_epoch, v.run) for v in verdicts if v.verdict is Verdict.KEEP)
         granted = sc.SessionGranted(EXECUTOR, hello.boot, hello.attempt, self.store.last_epoch, have, verdicts)
-        self._may_crash("committed")
+        self._may_crash("scheduler")
         self.scheduler(granted)
 
     def _verdict(self, run: str) -> Verdict:
@@ -348,15 +356,14 @@ class Pair:
             self.store.applied.append((effect.journal, seq, report.run))
             if report.kind.ends_run:
                 self.store.ended.add(report.run)
-        self._may_crash("committed")
+        self._may_crash("scheduler")
         have = self.store.high[effect.journal]
         self.scheduler(sc.Committed(EXECUTOR, effect.epoch, have, tuple(skipped)))
 
-    def _may_crash(self, what: object) -> None:
+    def _may_crash(self, who: str) -> None:
         self.effects_done += 1
         if self.effects_done == self.crash_at:
-            self.log.append(("crash", type(what).__name__))
-            raise CrashError
+            raise CrashError(who)
 
     # ---- what must hold
 
