@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from refloat_fakekube.core.control.lifecycle import NODE_GONE, ended, patience_s
 from refloat_fakekube.core.objects import Json, number, text
@@ -15,10 +16,13 @@ _CONTROLLER = "taint-eviction-controller"
 
 
 class Evictions:
-    """Follows pods and nodes, and ends pods whose node no longer bears them."""
+    """Follows pods and nodes, and ends pods whose node no longer bears them.
 
-    def __init__(self, client: ApiClient) -> None:
-        self._client = client
+    `now_s` gives seconds since 1970; a simulation gives its own.
+    """
+
+    def __init__(self, client: ApiClient, now_s: Callable[[], float] = time.time) -> None:
+        self._client, self._now_s = client, now_s
         self._nodes: dict[str, Json] = {}
         self._pods: dict[str, Json] = {}
         self._planned: dict[str, asyncio.TimerHandle] = {}
@@ -86,7 +90,7 @@ class Evictions:
     async def _end(self, pod: Json, why: tuple[str, str]) -> None:
         namespace, name, uid = (text(pod, "metadata", key) for key in ("namespace", "name", "uid"))
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        condition = disruption_target(*why, number(pod, "metadata", "generation") or 1, time.time())
+        condition = disruption_target(*why, number(pod, "metadata", "generation") or 1, self._now_s())
         status: Json = {"conditions": [condition]}
         options: Json = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
         if why == NODE_GONE:
@@ -98,7 +102,7 @@ class Evictions:
             if why != NODE_GONE:
                 record = Record("Normal", "TaintManagerEviction", f"Marking for deletion Pod {namespace}/{name}")
                 involved = {key: value for key, value in about(pod).items() if key not in {"uid", "resourceVersion"}}
-                event = kubelet_event(involved, record, _CONTROLLER, "", time.time())
+                event = kubelet_event(involved, record, _CONTROLLER, "", self._now_s())
                 await self._client.call("POST", f"/api/v1/namespaces/{namespace}/events", event)
         except ApiError:
             self._planned.pop(uid, None)

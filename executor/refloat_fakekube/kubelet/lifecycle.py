@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import aclosing
 
 from refloat_fakekube.core.control.lifecycle import (
@@ -24,10 +25,13 @@ _LEASE_CONTENT = "apis/coordination.k8s.io/v1/namespaces/{}/leases"
 
 
 class Lifecycle:
-    """Follows node leases and namespaces with one watch each. A node is lost `grace_s` after its last renewal."""
+    """Follows node leases and namespaces with one watch each. A node is lost `grace_s` after its last renewal.
 
-    def __init__(self, client: ApiClient, grace_s: float) -> None:
-        self._client, self._grace_s = client, grace_s
+    `now_s` gives seconds since 1970; a simulation gives its own.
+    """
+
+    def __init__(self, client: ApiClient, grace_s: float, now_s: Callable[[], float] = time.time) -> None:
+        self._client, self._grace_s, self._now_s = client, grace_s, now_s
         self._alarms: dict[str, asyncio.TimerHandle] = {}
         self._lost: set[str] = set()
         self._emptying: set[str] = set()
@@ -64,7 +68,7 @@ class Lifecycle:
             self._group.create_task(self._mark(name, lost=True))
 
     async def _mark(self, name: str, *, lost: bool) -> None:
-        path, now_s = f"/api/v1/nodes/{name}", time.time()
+        path, now_s = f"/api/v1/nodes/{name}", self._now_s()
         try:
             node = await self._client.call("GET", path)
             if lost:
