@@ -45,14 +45,18 @@ class SystemChance:
 
     def __init__(self) -> None:
         self._jitter = random.SystemRandom()
+        self._last_ulid = (0, 0)
 
     def uuid7(self) -> str:
         """A fresh UUID, version 7."""
         return uuid7_from(time.time_ns() // 1_000_000, secrets.randbits(74))
 
     def ulid(self) -> str:
-        """A fresh ULID, lower case."""
-        return ulid_from(time.time_ns() // 1_000_000, secrets.randbits(80))
+        """A fresh ULID, lower case. Those of one process are in order, also within a millisecond and a clock step."""
+        now_ms, last_ms = time.time_ns() // 1_000_000, self._last_ulid[0]
+        fresh = (now_ms, secrets.randbits(79)) if now_ms > last_ms else (last_ms, self._last_ulid[1] + 1)
+        self._last_ulid = fresh
+        return ulid_from(*fresh)
 
     def token(self) -> str:
         """32 random hexadecimal digits."""
