@@ -38,6 +38,15 @@ def test_no_more_than_the_credits_allow_is_under_way() -> None:
     assert end.at(0.3, ack(256, 300)) == (Acknowledged(256), FetchReports(301, 256, MAX_REPORTS_BYTES))
 
 
+def test_only_so_many_batches_are_under_way_and_the_next_one_is_larger_for_it() -> None:
+    end = End().opened()
+    for seq in range(1, 9):
+        assert end.at(0.2, Journaled(next_seq=seq + 1)) == (FetchReports(seq, 1, MAX_REPORTS_BYTES),)
+        end.at(0.2, ReportsFetched(seq, (REPORT,)))
+    assert end.at(0.2, Journaled(next_seq=12)) == ()
+    assert end.at(0.3, ack(1)) == (Acknowledged(1), FetchReports(9, 3, MAX_REPORTS_BYTES))
+
+
 def test_only_the_oldest_unacknowledged_batch_is_sent_again_later_and_later() -> None:
     end = End(next_seq=301).opened()
     end.at(0.1, ReportsFetched(1, (REPORT,) * 60))

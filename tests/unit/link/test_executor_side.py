@@ -188,6 +188,14 @@ def test_a_listed_run_that_is_killed_in_the_answer_never_starts() -> None:
     assert not may_start(end.link, "r1", 6.1)
 
 
+def test_a_kill_takes_back_that_a_run_may_start() -> None:
+    end = End().opened()
+    end.at(1.0, RunsChanged(changed=(ACCEPTED,)))
+    end.at(1.1, answer(2))
+    assert end.at(1.2, Kill(epoch=5, runs=["r1"], reason="cancelled")) == (KillRuns(("r1",), "cancelled"),)
+    assert not may_start(end.link, "r1", 1.2)
+
+
 def test_an_unanswered_listing_is_repeated_in_the_next_beat() -> None:
     end = End().opened()
     end.at(1.0, RunsChanged(changed=(ACCEPTED,)))

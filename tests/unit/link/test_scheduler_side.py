@@ -256,6 +256,16 @@ def test_nodes_are_passed_on_in_order_and_asked_for_again_where_one_is_missing()
     assert end.on(BeatAnswered("E1", 7, 2)) == (answered(2),)
 
 
+def test_node_facts_that_come_while_others_are_being_stored_are_asked_for_later() -> None:
+    end = End().opened()
+    end.got(Nodes(epoch=7, revision=1, upserted=[NodeFacts(name="n1")]))
+    assert end.got(Nodes(epoch=7, revision=2, upserted=[NodeFacts(name="n2")])) == ()
+    assert end.got(Nodes(epoch=7, revision=2, full=True)) == ()
+    end.on(NodesSettled("E1", stored=True))
+    end.got(beat(1, nodes_revision=2))
+    assert end.on(BeatAnswered("E1", 7, 1)) == (answered(1, want_nodes=True),)
+
+
 def test_nodes_that_could_not_be_stored_are_asked_for_again() -> None:
     end = End().opened()
     end.got(Nodes(epoch=7, revision=1, full=True))

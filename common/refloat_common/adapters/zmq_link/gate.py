@@ -61,14 +61,14 @@ class Gate:
         self.refused += not admitted
         return admitted
 
-    async def admits_strangers(self, endpoint: str, server_public: bytes) -> bool:
+    async def admits_strangers(self, endpoint: str, server_public: bytes, within_s: float = PROBE_S) -> bool:
         """Whether a key that was made just now gets in."""
-        outcome = await probe(self._context, endpoint, server_public, new_secret())
+        outcome = await probe(self._context, endpoint, server_public, new_secret(), within_s)
         return outcome is Outcome.ADMITTED
 
-    async def answers(self, endpoint: str, server_public: bytes) -> bool:
+    async def answers(self, endpoint: str, server_public: bytes, within_s: float = PROBE_S) -> bool:
         """Whether the gate's own key gets in: if not, the authenticator is dead."""
-        return await probe(self._context, endpoint, server_public, self._own) is Outcome.ADMITTED
+        return await probe(self._context, endpoint, server_public, self._own, within_s) is Outcome.ADMITTED
 
 
 class Outcome(Enum):
@@ -79,26 +79,28 @@ class Outcome(Enum):
     NO_ANSWER = "no answer"
 
 
-async def probe(context: zmq.asyncio.Context, endpoint: str, server_public: bytes, key: Secret) -> Outcome:
+async def probe(
+    context: zmq.asyncio.Context, endpoint: str, server_public: bytes, key: Secret, within_s: float = PROBE_S
+) -> Outcome:
     """Try to connect with a key, and say nothing."""
     socket = new_socket(context, zmq.DEALER, endpoint)
     socket.setsockopt(zmq.CURVE_SERVERKEY, server_public)
     socket.setsockopt(zmq.CURVE_PUBLICKEY, key.public())
     socket.setsockopt(zmq.CURVE_SECRETKEY, key.reveal())
-    return await _handshake(socket, endpoint)
+    return await _handshake(socket, endpoint, within_s)
 
 
 async def plain_probe(endpoint: str) -> Outcome:
     """Try to connect to a link without keys, and say nothing."""
     with zmq.asyncio.Context() as context:
-        return await _handshake(new_socket(context, zmq.DEALER, endpoint), endpoint)
+        return await _handshake(new_socket(context, zmq.DEALER, endpoint), endpoint, PROBE_S)
 
 
-async def _handshake(socket: zmq.asyncio.Socket, endpoint: str) -> Outcome:
+async def _handshake(socket: zmq.asyncio.Socket, endpoint: str, within_s: float) -> Outcome:
     monitor: Any = socket.get_monitor_socket(_EVENTS)
     try:
         socket.connect(_reachable(endpoint))
-        with anyio.move_on_after(PROBE_S):
+        with anyio.move_on_after(within_s):
             event = parse_monitor_message(await monitor.recv_multipart())
             admitted = event["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
             return Outcome.ADMITTED if admitted else Outcome.REFUSED

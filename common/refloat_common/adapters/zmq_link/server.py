@@ -10,7 +10,7 @@ import anyio.lowlevel
 import zmq
 import zmq.asyncio
 
-from refloat_common.adapters.zmq_link.gate import Gate, LinkNotGuardedError, Outcome, plain_probe
+from refloat_common.adapters.zmq_link.gate import PROBE_S, Gate, LinkNotGuardedError, Outcome, plain_probe
 from refloat_common.adapters.zmq_link.inbox import Inbox
 from refloat_common.adapters.zmq_link.keys import Secret
 from refloat_common.adapters.zmq_link.options import YIELD_EVERY_FRAMES, ZAP_DOMAIN, check_endpoint, new_socket
@@ -134,15 +134,15 @@ class ZmqServer:
             for endpoint in self.endpoints.values():
                 await self.try_gate(gate, public, endpoint)
 
-    async def try_gate(self, gate: Gate, public: bytes, endpoint: str) -> None:
+    async def try_gate(self, gate: Gate, public: bytes, endpoint: str, within_s: float = PROBE_S) -> None:
         """Whether the gate admits its own key and no other.
 
         Raises:
             LinkNotGuardedError: a stranger got in.
         """
-        if await gate.admits_strangers(endpoint, public):
+        if await gate.admits_strangers(endpoint, public, within_s):
             raise LinkNotGuardedError(endpoint)
-        if not await gate.answers(endpoint, public):
+        if not await gate.answers(endpoint, public, within_s):
             gate.stop()
             gate.start()
             self._gate_restarts += 1
