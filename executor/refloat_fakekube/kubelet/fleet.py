@@ -13,7 +13,7 @@ from refloat_fakekube.kubelet.client import ApiClient, ApiError
 from refloat_fakekube.kubelet.nodes import register, renew_lease
 from refloat_fakekube.kubelet.reflector import Reflector
 from refloat_fakekube.kubelet.settings import KubeletSettings, NodeSpec
-from refloat_fakekube.kubelet.worker import PodWorker
+from refloat_fakekube.kubelet.worker import PodWorker, Spawn
 
 _TERMINAL = ("Failed", "Succeeded")
 _NAMES_MAX = 200_000
@@ -38,6 +38,7 @@ class Fleet:
         self._client, self._settings, self._rng, self._now_s = client, settings, rng, now_s
         self.nodes = {node.name: node for node in nodes}
         self.dead: set[str] = set()
+        self._spawn: Spawn = asyncio.create_task
         self._workers: dict[str, PodWorker] = {}
         self._attempts: OrderedDict[str, int] = OrderedDict()
         self._limit = asyncio.Semaphore(settings.parallel)
@@ -64,6 +65,7 @@ class Fleet:
         """Play pods until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
+                self._spawn = group.create_task
                 group.create_task(self._reflector.run())
                 group.create_task(self._renew())
         finally:
@@ -114,7 +116,7 @@ class Fleet:
     def _begin(self, pod: Json) -> PodWorker:
         node = text(pod, "spec", "nodeName")
         play = PodPlay(pod, self._outcome(pod, node), self._settings.latencies, self._now_s())
-        worker = PodWorker(self._client, pod, play, now_s=self._now_s)
+        worker = PodWorker(self._client, pod, play, now_s=self._now_s, spawn=self._spawn)
         worker.record_events = self._settings.events
         worker.limit = self._limit
         worker.alive = lambda: node not in self.dead

@@ -29,17 +29,18 @@ async def running_kubelets(
     async with ApiClient(access) as client:
         fleet = Fleet(client, list(nodes), settings, rng)
         await fleet.start()
-        running = [asyncio.create_task(fleet.run())]
+        running = [fleet.run()]
         if schedule:
-            scheduler = Scheduler(client, events=settings.events, parallel=settings.parallel)
-            running.append(asyncio.create_task(scheduler.run()))
+            running.append(Scheduler(client, events=settings.events, parallel=settings.parallel).run())
         if control:
-            running.append(asyncio.create_task(Evictions(client).run()))
-            running.append(asyncio.create_task(Lifecycle(client, settings.node_grace_s).run()))
-        try:
-            await fleet.synced()
-            yield fleet
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            running.append(Evictions(client).run())
+            running.append(Lifecycle(client, settings.node_grace_s).run())
+        # A failure of one of them ends the block: a cluster that is half dead helps nobody.
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in running]
+            try:
+                await fleet.synced()
+                yield fleet
+            finally:
+                for task in tasks:
+                    task.cancel()

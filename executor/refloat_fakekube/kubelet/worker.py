@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import assert_never
 
 from refloat_fakekube.core.objects import Json, number, section, text, time_text
@@ -27,13 +27,19 @@ _EVENT_TRIES = 3
 _CONTROLLER = "taint-eviction-controller"
 
 
+Spawn = Callable[[Coroutine[None, None, None]], "asyncio.Task[None]"]
+"""Starts a task whose failure ends the fleet."""
+
+
 class PodWorker:
     """One pod: its play, its timer, and the effects that wait to be carried out.
 
     `alive` says whether the pod's node is alive: on a dead one nothing is written any more.
     """
 
-    def __init__(self, client: ApiClient, pod: Json, play: PodPlay, *, now_s: Callable[[], float]) -> None:
+    def __init__(
+        self, client: ApiClient, pod: Json, play: PodPlay, *, now_s: Callable[[], float], spawn: Spawn
+    ) -> None:
         self._client, self._play, self._now_s = client, play, now_s
         self._identity = about(pod)
         self._generation = number(pod, "metadata", "generation") or 1
@@ -43,7 +49,9 @@ class PodWorker:
         self._path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         self._waiting: deque[Effect] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._release: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._spawn = spawn
         self._serial = 0
         self._recorded: dict[Record, tuple[str, int]] = {}
         self._missed: Json | None = None
@@ -68,15 +76,14 @@ class PodWorker:
 
     def stop(self) -> None:
         """The pod is gone, or the kubelet ends."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._task is not None:
-            self._task.cancel()
+        for planned in (self._timer, self._release, self._task):
+            if planned is not None:
+                planned.cancel()
 
     def _do(self, effects: list[Effect]) -> None:
         self._waiting.extend(effects)
         if self._waiting and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._work())
+            self._task = self._spawn(self._work())
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -103,7 +110,7 @@ class PodWorker:
                 await self._disrupt(reason, message)
             case Hold(finalizer, seconds):
                 await self._insist("PATCH", self._path, {"metadata": {"finalizers": [finalizer]}})
-                asyncio.get_running_loop().call_later(seconds, self._let_go, finalizer)
+                self._release = asyncio.get_running_loop().call_later(seconds, self._let_go, finalizer)
             case LoseNode():
                 self.lose_node()
             case _:
@@ -111,7 +118,7 @@ class PodWorker:
 
     def _let_go(self, finalizer: str) -> None:
         patch: Json = {"metadata": {"$deleteFromPrimitiveList/finalizers": [finalizer]}}
-        self._release = asyncio.create_task(self._insist("PATCH", self._path, patch))
+        self._spawn(self._insist("PATCH", self._path, patch))
 
     async def _insist(self, method: str, path: str, body: Json) -> None:
         """Send until it is taken; a pod that is gone or replaced takes nothing any more."""

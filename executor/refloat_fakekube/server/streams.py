@@ -35,8 +35,9 @@ class Stream:
             if data:
                 await self._response.write(data)
                 continue
-            if self._request.bookmarks and loop.time() >= marks_s:
-                await self._bookmark(version())
+            if loop.time() >= marks_s:
+                if self._request.bookmarks:
+                    await self._bookmark(version())
                 marks_s = loop.time() + interval_s
             await self._pause(min(ends_s, marks_s) - loop.time())
         await self._finish(version())

@@ -63,11 +63,30 @@ def test_a_pod_left_alone_ends_once_if_its_script_lets_it(pod: Json, outcome: Ou
     seen = phases(world)
     ended = [phase in TERMINAL for phase in seen]
     assert ended == sorted(ended), "a phase came back from its end"
+    if must_end(pod, outcome):
+        assert seen[-1] in TERMINAL
+
+
+def must_end(pod: Json, outcome: Outcome) -> bool:
     never_restarts = text(pod, "spec", "restartPolicy") == "Never"
     bounded = outcome.kind not in ENDLESS or "activeDeadlineSeconds" in section(pod, "spec")
     targeted = outcome.container == "main" or outcome.kind in {"reject", "deadline", "evicted"}
-    if never_restarts and bounded and targeted:
-        assert seen[-1] in TERMINAL
+    return never_restarts and bounded and targeted
+
+
+@given(pods(), outcomes, st.lists(st.sampled_from([0.004, 0.012, 0.02, 0.03, 0.05, 0.2]), min_size=1, max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_a_pod_ends_though_its_kubelet_is_started_anew(pod: Json, outcome: Outcome, pieces_s: list[float]) -> None:
+    world = World()
+    target = world.create_pod(pod)
+    world.bind(target, "n1")
+    for piece_s in [*pieces_s, 100.0]:
+        if phases(world)[-1] not in TERMINAL and not gone(world):
+            world.play(target, outcome, LATENCIES, until=gone, limit_s=piece_s)
+    ended = [phase in TERMINAL for phase in phases(world)]
+    assert ended == sorted(ended)
+    if must_end(pod, outcome):
+        assert ended[-1]
 
 
 @given(pods(), outcomes, st.sampled_from([0.0, 0.004, 0.012, 0.03, 0.2, 1.5]))

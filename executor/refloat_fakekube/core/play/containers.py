@@ -6,7 +6,7 @@ Shapes: what a kubelet 1.34 wrote (`tests/data/real_node.jsonl`).
 import hashlib
 from dataclasses import dataclass, field
 
-from refloat_fakekube.core.objects import Json, JsonValue, objects, section, text, time_text
+from refloat_fakekube.core.objects import Json, JsonValue, number, objects, section, text, time_s, time_text
 
 MESSAGE_MAX_BYTES = 4096
 """The kubelet cuts termination messages here (`MaxContainerTerminationMessageLength`)."""
@@ -81,6 +81,21 @@ class Container:
         self.restarts += 1
         self.start(now_s)
 
+    def recall(self, shown: Json) -> None:
+        """Take over what a `ContainerStatus` says."""
+        self.restarts = number(shown, "restartCount") or 0
+        self.last = section(shown, "lastState")
+        running, ended = section(shown, "state").get("running"), section(shown, "state").get("terminated")
+        if isinstance(running, dict):
+            self.start(_seconds(running, "startedAt"))
+        elif isinstance(ended, dict):
+            self.started_s = _seconds(ended, "startedAt")
+            self.end(_seconds(ended, "finishedAt"), number(ended, "exitCode") or 0, text(ended, "reason"))
+            self.message = text(ended, "message")
+        else:
+            self.reason = text(shown, "state", "waiting", "reason") or self.reason
+            self.message = text(shown, "state", "waiting", "message")
+
     def status(self) -> Json:
         """Its `ContainerStatus`."""
         known = self.created
@@ -129,6 +144,10 @@ class Container:
         ended["startedAt"] = time_text(self.started_s)
         ended["finishedAt"] = time_text(self.finished_s)
         return {"terminated": {**ended, "containerID": self._id()}}
+
+
+def _seconds(state: Json, key: str) -> float:
+    return time_s(text(state, key)) if text(state, key) else NEVER_STARTED_S
 
 
 def _digest(value: str) -> str:

@@ -41,7 +41,10 @@ class PodPlay:
 
     def __init__(self, pod: Json, outcome: Outcome, latencies: Latencies, now_s: float) -> None:
         self._machine = Machine(pod, outcome, latencies)
-        self._machine.at(now_s + latencies.admit_s, "admit")
+        if text(pod, "status", "startTime"):
+            starting.resume(self._machine, pod, now_s)
+        else:
+            self._machine.at(now_s + latencies.admit_s, "admit")
 
     @property
     def wakes_s(self) -> float | None:

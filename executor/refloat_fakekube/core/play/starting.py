@@ -2,6 +2,7 @@
 
 import hashlib
 
+from refloat_fakekube.core.objects import Json, objects, text, time_s
 from refloat_fakekube.core.play import words
 from refloat_fakekube.core.play.containers import NEVER_STARTED_S, Container
 from refloat_fakekube.core.play.effects import Hold
@@ -11,6 +12,7 @@ from refloat_fakekube.core.play.status import rejected_status
 
 _BLOCKED = {"image-pull-fails", "image-name-invalid", "config-error", "waiting"}
 _ENDLESS = {"run", "deadline", "evicted", "disrupted", "node-dies"}
+_HAPPENS = {"deadline": "deadline", "evicted": "evict", "disrupted": "disrupt", "node-dies": "lose-node"}
 _START_ERROR_CODE = 128
 _DOUBLINGS = 6
 
@@ -43,9 +45,38 @@ def set_up(machine: Machine, now_s: float, _: str) -> None:
     if not machine.host_network:
         run.ip = _address(machine.uid)
     start_next(machine, now_s, "")
-    happens = {"deadline": "deadline", "evicted": "evict", "disrupted": "disrupt", "node-dies": "lose-node"}
-    if outcome.kind in happens and not (outcome.kind == "deadline" and machine.deadline_s is not None):
-        machine.at(now_s + max(outcome.after_s, 2 * machine.latencies.sync_s), happens[outcome.kind])
+    _plan_outcome(machine, now_s)
+
+
+def _plan_outcome(machine: Machine, now_s: float) -> None:
+    """Plan what happens to the pod from outside its containers."""
+    kind = machine.outcome.kind
+    if kind in _HAPPENS and not (kind == "deadline" and machine.deadline_s is not None):
+        machine.at(now_s + max(machine.outcome.after_s, 2 * machine.latencies.sync_s), _HAPPENS[kind])
+
+
+def resume(machine: Machine, pod: Json, now_s: float) -> None:
+    """Go on with a pod that an earlier kubelet of the node began: what its status shows has happened."""
+    run, latencies = machine.run, machine.latencies
+    run.started_s, run.phase = time_s(text(pod, "status", "startTime")), text(pod, "status", "phase")
+    for field in ("initContainerStatuses", "containerStatuses"):
+        for shown in objects(pod, "status", field):
+            machine.find(text(shown, "name")).recall(shown)
+    run.ready_to_start = any(one.created for one in run.all)
+    if machine.deadline_s is not None:
+        machine.at(max(now_s, run.started_s + machine.deadline_s), "deadline")
+    if not run.ready_to_start:
+        machine.at(now_s + latencies.start_s, "set-up")
+    elif run.computed_phase() in {"Failed", "Succeeded"}:
+        machine.at(now_s + latencies.finish_s, "finish")
+    else:
+        for container in run.all:
+            end = end_of(machine, container)
+            if container.state == "running" and end is not None:
+                machine.at(now_s + end.after_s, "exit", container.name)
+        if all(one.state != "running" or one.sidecar for one in run.all):
+            machine.at(now_s + latencies.start_s, "next")
+        _plan_outcome(machine, now_s)
 
 
 def _address(uid: str) -> str:
@@ -59,7 +90,8 @@ def start_next(machine: Machine, now_s: float, _: str) -> None:
     waiting = next((one for one in run.inits if not (one.created if one.sidecar else one.done)), None)
     if waiting is None:
         for container in run.mains:
-            _launch(machine, now_s, container)
+            if not container.created:
+                _launch(machine, now_s, container)
         return
     _launch(machine, now_s, waiting)
     if waiting.sidecar:
