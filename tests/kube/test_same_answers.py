@@ -157,6 +157,18 @@ LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 ABOUT = {"kind": "Pod", "name": "p1", "namespace": "default", "uid": "u1"}
 EVENTS = "/api/v1/namespaces/default/events"
+NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+NEW_EVENT = {
+    "metadata": {"name": "same.3"},
+    "regarding": ABOUT,
+    "reason": "R",
+    "type": "Normal",
+    "note": "n",
+    "action": "A",
+    "reportingController": "example.com/c",
+    "reportingInstance": "i",
+    "eventTime": "2026-01-01T00:00:00.000000Z",
+}
 READY = {"type": "Ready", "status": "True"}
 OTHERS = [
     Step("POST", LEASES, {**LEASE, "spec": {"holderIdentity": "h", "renewTime": "2026-01-01T00:00:00.000000Z"}}),
@@ -168,6 +180,9 @@ OTHERS = [
     Step("GET", "/apis/events.k8s.io/v1/namespaces/default/events/same.1"),
     Step("POST", EVENTS, {"metadata": {"name": "same.2"}, "involvedObject": {**ABOUT, "namespace": "other"}}),
     Step("DELETE", f"{EVENTS}/same.1"),
+    Step("POST", NEW_EVENTS, NEW_EVENT),
+    Step("GET", f"{EVENTS}/same.3"),
+    Step("DELETE", f"{EVENTS}/same.3"),
     Step("POST", "/api/v1/nodes", {"metadata": {"name": "same"}, "status": {"allocatable": {"cpu": "4000m"}}}),
     Step("PUT", "/api/v1/nodes/same", {"metadata": {"name": "same"}, "spec": {"unschedulable": True}}),
     Step(
