@@ -17,7 +17,7 @@ from refloat_scheduler.core.effects import ExecutorRecord
 from refloat_scheduler.core.leases.states import ExecutorState
 from refloat_scheduler.core.model import Claim, JobState, RunState
 from testkit.scheduling.desk import entry_of
-from testkit.scheduling.makers import EXECUTOR, JOB, job_of, report_of, run_of
+from testkit.scheduling.makers import EXECUTOR, JOB, job_of, nodes_of, report_of, run_of
 from testkit.scheduling.plugin import Play, play
 
 OTHER = JobId("job-b")
@@ -251,5 +251,22 @@ def test_who_speaks_is_what_the_key_says() -> None:
             await thief.hello(executor=EXECUTOR)
         assert ExecutorId("exec-1") not in p.host.contents.executors
         assert p.metric("refloat_link_faults_total", executor="exec-2", code="identity") == 1
+
+    play(scenario)
+
+
+def test_node_facts_that_the_store_could_not_take_are_asked_for_again() -> None:
+    async def scenario(p: Play) -> None:
+        await p.start()
+        east = p.executor()
+        await east.hello()
+        p.host.down = True
+        east.tell_nodes(*nodes_of("node-1"))
+        await p.until(lambda: p.texts("error"))
+        p.host.down = False
+        assert (await east.answered()).want_nodes
+        assert p.host.contents.nodes == {}
+        east.tell_nodes(*nodes_of("node-1"))
+        await p.until(lambda: p.host.contents.nodes)
 
     play(scenario)
