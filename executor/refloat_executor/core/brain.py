@@ -17,7 +17,7 @@ from refloat_common.core.messages import Lease
 from refloat_common.core.pods import Pod
 from refloat_common.core.taxonomy import LABEL_JOB_ID
 from refloat_executor.core.cluster.store import Change, PodStore, run_label
-from refloat_executor.core.cluster.wire import DELETED, WatchEvent
+from refloat_executor.core.cluster.wire import WatchEvent
 from refloat_executor.core.detectors import Sighting, detect
 from refloat_executor.core.judging import judge_by
 from refloat_executor.core.ledger.book import Book, Output
@@ -79,11 +79,8 @@ class Brain:
 
     def watched(self, events: Sequence[WatchEvent[Pod]], at: Moment) -> None:
         """Changes, in order."""
-        pods = self.pods
-        for event in events:
-            pod = event.object
-            for change in pods.remove(pod) if event.type == DELETED else pods.upsert(pod):
-                self._changed(change, at)
+        for change in self.pods.watched(events):
+            self._changed(change, at)
 
     def answered(self, run: str, news: News, at: Moment) -> None:
         """The answer to a request of the run's."""
@@ -133,19 +130,19 @@ class Brain:
     # ---- inside
 
     def _changed(self, change: Change, at: Moment) -> None:
-        pod = change.after if change.after is not None else change.before
+        before, after = change.before, change.after
+        pod = after if after is not None else before
         assert pod is not None
         run = run_label(pod)
         entry = self.book.get(run)
         if entry is None or entry.uid != pod.metadata.uid:
-            if change.after is not None:
+            if after is not None:
                 self._unowned(run, entry, change, at)
-            return
-        if entry.state in _WATCHED:
-            finding = detect(Sighting(change.before, change.after, change.last, entry, at.now_s))
+        elif entry.state in _WATCHED:
+            finding = detect(Sighting(before, after, change.last, entry, at.now_s))
             if finding is not None:
                 self.book.tell(run, finding, at)
-        elif change.after is None:
+        elif after is None:
             self.book.tell(run, PodUnseen(change.last), at)
 
     def _unowned(self, run: str, entry: Entry | None, change: Change, at: Moment) -> None:

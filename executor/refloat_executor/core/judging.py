@@ -29,8 +29,8 @@ def judge_by(compiled: CompiledCategories, node_label: Callable[[str], str]) -> 
         return Judgement(
             category=found.category,
             subcategory=found.subcategory,
-            disposition=found.disposition.value,
-            cause=categories.cause_of(pod).value,
+            disposition=found.disposition,
+            cause=categories.cause_of(pod),
             message=_message(pod, found),
             containers=_containers(pod),
             node=cut(node, MAX_NAME_BYTES),
@@ -47,16 +47,18 @@ def _message(pod: Pod, found: Classification) -> str:
     reason = categories.failed_reason(pod)
     if found.category == INTERNAL and found.subcategory == Internal.EXTERNALLY_DELETED:
         reason = f"{UNEXPECTEDLY_DELETED}\n{reason}" if reason else UNEXPECTEDLY_DELETED
+    if not found.hint:
+        return cut(reason, MAX_MESSAGE_TEXT_BYTES)
     hint = categories.with_hint("", found.hint)
     room = max(0, MAX_MESSAGE_TEXT_BYTES - len(hint.encode("utf-8", "replace")))
     return cut(cut(reason, room) + hint, MAX_MESSAGE_TEXT_BYTES)
 
 
 def _containers(pod: Pod) -> list[ContainerError]:
-    return cut_containers(
-        ContainerError(name=e.name, exit_code=e.exit_code, reason=e.reason, message=e.message, cause=e.cause.value)
-        for e in categories.container_errors(pod)
-    )
+    return cut_containers([
+        ContainerError(error.name, error.exit_code, error.reason, error.message, error.cause)
+        for error in categories.container_errors(pod)
+    ])  # fmt: skip
 
 
 def _grace_s(pod: Pod) -> int:
@@ -70,8 +72,8 @@ def _unknown_pod(compiled: CompiledCategories, detected_at_ms: int) -> Judgement
     return Judgement(
         category=found.category,
         subcategory=found.subcategory,
-        disposition=found.disposition.value,
-        cause=Cause.ERROR.value,
+        disposition=found.disposition,
+        cause=Cause.ERROR,
         message=UNEXPECTEDLY_DELETED,
         detected_at_ms=detected_at_ms,
     )

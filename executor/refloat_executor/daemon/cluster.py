@@ -23,7 +23,7 @@ from refloat_executor.core.ledger.values.effects import (
     ConfirmGone,
     CreatePod,
     DeletePod,
-    KubeEffect,
+    Effect,
     ReadEvents,
     ReadPod,
 )
@@ -75,7 +75,7 @@ class ClusterWork:
         self._removal_waits = anyio.Semaphore(0)
         self._create_waits = anyio.Semaphore(0)
 
-    def submit(self, effect: KubeEffect) -> None:
+    def submit(self, effect: Effect) -> None:
         """Queue a request; there is at most one for each run, so the queue is as short as the ledger."""
         self._count += 1
         match effect:

@@ -17,7 +17,7 @@ from refloat_executor.core.brain import Brain
 from refloat_executor.core.cluster.nodes import NodeBook
 from refloat_executor.core.ledger.book import Output
 from refloat_executor.core.ledger.handlers.step import Limits, Moment
-from refloat_executor.core.ledger.values.effects import KubeEffect, SendReport
+from refloat_executor.core.ledger.values.effects import Effect
 from refloat_executor.core.ledger.values.entry import State
 from refloat_executor.core.ledger.values.records import Acked, Closed, Gone, Judged, Record, Reported
 from refloat_executor.daemon.ports import Ports
@@ -85,10 +85,10 @@ class Engine:
         self._timer_s = 0.0
         self._timer_news = anyio.Event()
         self._to_link: Callable[[Event], None] = _nowhere
-        self._to_cluster: Callable[[KubeEffect], None] = _nowhere
+        self._to_cluster: Callable[[Effect], None] = _nowhere
         self._capacity = CapacityChanged(0, 0)
 
-    def connect(self, to_link: Callable[[Event], None], to_cluster: Callable[[KubeEffect], None]) -> None:
+    def connect(self, to_link: Callable[[Event], None], to_cluster: Callable[[Effect], None]) -> None:
         """Say where effects go."""
         self._to_link, self._to_cluster = to_link, to_cluster
 
@@ -151,8 +151,7 @@ class Engine:
         if reported:
             self._to_link(Journaled(max(reported) + 1, self._journal.oldest_seq))
         for effect in output.effects:
-            if not isinstance(effect, SendReport):
-                self._to_cluster(effect)
+            self._to_cluster(effect)
         self.tell_capacity()
 
     def _with_lazy(self, records: list[Record]) -> list[Record]:

@@ -1,7 +1,7 @@
 """Carries a reflector's wishes out: pages, watches, pauses; and hands what comes to the brain.
 
-One task follows the pods of each namespace, one the nodes. It reads as fast as it can, but lets others run after each
-block of lines, and waits where the gate has too much to do.
+One task follows the pods of each namespace, one the nodes. It reads as fast as it can, but lets others run now and
+then, and waits where the gate has too much to do.
 """
 
 from collections.abc import Awaitable, Callable
@@ -35,6 +35,9 @@ from refloat_executor.daemon.engine import Engine
 from refloat_executor.daemon.ports import WatchStream
 
 T = TypeVar("T", Pod, Node)
+
+YIELD_EVERY_EVENTS = 100
+"""About a millisecond: a stream that always has more never waits, so others would never run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ class Follower(Generic[T]):
         if isinstance(opened, Refusal):
             self._complain("watch", opened)
             return self._go_on(Refused(opened))
+        busy = 0
         try:
             while True:
                 block = await opened.next_block()
@@ -107,7 +111,10 @@ class Follower(Generic[T]):
                 if after is not None:
                     return after
                 await self._engine.room()
-                await anyio.lowlevel.checkpoint()
+                busy += len(events)
+                if busy >= YIELD_EVERY_EVENTS:
+                    busy = 0
+                    await anyio.lowlevel.checkpoint()
         finally:
             opened.close()
 

@@ -12,6 +12,7 @@ from refloat_common.core.link.transport import ClientTransport
 from refloat_common.core.messages import Report
 from refloat_executor.core.cluster.answers import Answer, Refusal
 from refloat_executor.core.cluster.reflector import WatchClosed
+from refloat_executor.core.cluster.wire import Lines
 from refloat_executor.core.ledger.fold import Books
 from refloat_executor.core.ledger.values.records import Record
 
@@ -19,7 +20,7 @@ from refloat_executor.core.ledger.values.records import Record
 class WatchStream(Protocol):
     """An open watch."""
 
-    async def next_block(self) -> bytes | WatchClosed:
+    async def next_block(self) -> Lines | WatchClosed:
         """At least one whole line of JSON; or how the watch ended."""
 
     def close(self) -> None:

@@ -20,10 +20,9 @@ from refloat_executor.core.ledger.values.effects import (
     ConfirmGone,
     CreatePod,
     DeletePod,
-    KubeEffect,
+    Effect,
     ReadEvents,
     ReadPod,
-    SendReport,
 )
 from refloat_executor.core.ledger.values.entry import State
 from refloat_executor.core.ledger.values.news import (
@@ -83,7 +82,7 @@ class BrainWorld:
     cluster: ModelCluster = field(default_factory=ModelCluster)
     journal: list[Record] = field(default_factory=list)
     waiting: deque[Output] = field(default_factory=deque)
-    asked: list[KubeEffect] = field(default_factory=list)
+    asked: list[Effect] = field(default_factory=list)
     flying: list[_Flying] = field(default_factory=list)
     leased: dict[str, Lease] = field(default_factory=dict)
     reports: dict[int, Report] = field(default_factory=dict)
@@ -153,12 +152,9 @@ class BrainWorld:
             self._note(record)
             self.journal.append(record)
         for effect in output.effects:
-            if isinstance(effect, SendReport):
-                assert self.reports[effect.seq] == effect.report, "a report is sent that is not in the journal"
-            else:
-                if isinstance(effect, DeletePod):
-                    assert {effect.uid, effect.run} & self.may_delete, f"{effect} was never judged"
-                self.asked.append(effect)
+            if isinstance(effect, DeletePod):
+                assert {effect.uid, effect.run} & self.may_delete, f"{effect} was never judged"
+            self.asked.append(effect)
         self._point()
 
     def _point(self) -> None:

@@ -11,9 +11,12 @@ lagging server must not take back what happened.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeGuard, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from refloat_common.core.pods import Node, Pod
 from refloat_executor.core.backoff import backoff_s
@@ -39,8 +42,7 @@ class Mode(Enum):
     WATCHING = "watching"
 
 
-@dataclass(frozen=True, slots=True)
-class Reflector(Generic[T]):
+class Reflector(msgspec.Struct, Generic[T], frozen=True):
     """Where one reflector stands. `failures` counts those in a row; `items` are the pages of a list so far."""
 
     mode: Mode = Mode.LISTING
@@ -156,23 +158,33 @@ def _page(state: Reflector[T], page: Page[T], now_s: float, dice: float) -> Step
 
 
 def _events(state: Reflector[T], events: Sequence[WatchEvent[T] | Status], dice: float) -> Step[T]:
-    changes: list[WatchEvent[T]] = []
-    version, quiet, broken = state.version, state.quiet, False
-    for event in events:
-        if isinstance(event, Status) or (event.type not in CHANGE_TYPES and event.type != BOOKMARK):
-            broken = True
-            break
-        version = event.object.metadata.resource_version or version
-        if event.type != BOOKMARK:
-            changes.append(event)
-        quiet = False
+    changes, version, broken = _changes(state.version, events)
     applied: tuple[Effect[T], ...] = (Apply(changes),) if changes else ()
-    failures = state.failures if quiet else 0
-    after = replace(state, version=version, quiet=quiet, failures=failures)
+    quiet = state.quiet and not changes and version == state.version
+    after = replace(state, version=version, quiet=quiet, failures=state.failures if quiet else 0)
     if not broken:
         return after, applied
     again, ask = _relist(after, dice)
     return again, applied + ask
+
+
+def _changes(version: str, events: Sequence[WatchEvent[T] | Status]) -> tuple[Sequence[WatchEvent[T]], str, bool]:
+    """The changes among the events, the version after them, and whether an ERROR ended them."""
+    if _only_changes(events):
+        return events, events[-1].object.metadata.resource_version or version, False
+    changes: list[WatchEvent[T]] = []
+    for event in events:
+        if isinstance(event, Status) or (event.type not in CHANGE_TYPES and event.type != BOOKMARK):
+            return changes, version, True
+        version = event.object.metadata.resource_version or version
+        if event.type != BOOKMARK:
+            changes.append(event)
+    return changes, version, False
+
+
+def _only_changes(events: Sequence[WatchEvent[T] | Status]) -> TypeGuard[Sequence[WatchEvent[T]]]:
+    """Whether there is neither a bookmark nor an error among them: nearly always so."""
+    return bool(events) and {event.type for event in events} <= CHANGE_TYPES
 
 
 def _closed(state: Reflector[T], *, cut: bool, now_s: float, dice: float) -> Step[T]:
@@ -199,7 +211,7 @@ def _relist(state: Reflector[T], dice: float) -> Step[T]:
 def _watch_later(state: Reflector[T], now_s: float, dice: float) -> Step[T]:
     state, ask = _watch(state, now_s, dice)
     pause_s = backoff_s(state.failures, dice, longest_s=LONGEST_PAUSE_S)
-    return replace(state, opened_s=now_s + pause_s), (replace(ask, pause_s=pause_s),)
+    return replace(state, opened_s=now_s + pause_s), (OpenWatch(ask.version, ask.timeout_s, pause_s),)
 
 
 def _watch(state: Reflector[T], now_s: float, dice: float) -> tuple[Reflector[T], OpenWatch]:

@@ -13,7 +13,9 @@ import msgspec
 from refloat_common.core.pods import Event, Node, Pod
 
 T = TypeVar("T", Pod, Node)
-ObjectType: TypeAlias = type[T]
+
+Lines: TypeAlias = bytes | memoryview | tuple[bytes | memoryview, ...]
+"""Whole lines of a watch, in one piece or in several; an empty piece holds none."""
 
 BOOKMARK = "BOOKMARK"
 ERROR = "ERROR"
@@ -34,6 +36,11 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     message: str = ""
     reason: str = ""
     code: int = 0
+
+    @property
+    def type(self) -> str:
+        """As an event it is an ERROR."""
+        return ERROR
 
 
 class _ListMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -106,16 +113,18 @@ class Codec(Generic[T]):
         """
         return _decode(self._page, body)
 
-    def block(self, lines: bytes) -> Sequence["WatchEvent[T] | Status"]:
+    def block(self, lines: Lines) -> Sequence["WatchEvent[T] | Status"]:
         """The events of whole lines, in order; an ERROR event gives its Status.
 
         Raises:
             UnreadableError: a line that can't be repaired; none of the block may then be used.
         """
+        if isinstance(lines, tuple):
+            return [event for piece in lines for event in self.block(piece)]
         try:
             return self._event.decode_lines(lines)
         except (msgspec.DecodeError, UnicodeError):
-            return [self._line(line) for line in lines.split(b"\n") if line.strip()]
+            return [self._line(line) for line in bytes(lines).split(b"\n") if line.strip()]
 
     def _line(self, line: bytes) -> "WatchEvent[T] | Status":
         try:

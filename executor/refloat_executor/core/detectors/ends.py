@@ -28,7 +28,9 @@ def failed(sighting: Sighting) -> News | None:
     pod = sighting.after
     if pod is None or pod.status.phase != "Failed":
         return None
-    foreign = _was_being_deleted(sighting.before) or deleted_before_end(pod, failure_of(pod).deaths)
+    foreign = pod.metadata.deletion_timestamp is not None and (
+        _was_being_deleted(sighting.before) or deleted_before_end(pod, failure_of(pod).deaths)
+    )
     return PodFailed(pod, foreign, HOLD_S if reason_may_follow(pod) else 0.0)
 
 
@@ -47,7 +49,7 @@ def reason_may_follow(pod: Pod) -> bool:
     if pod.status.reason:
         return False
     killed = False
-    for status in _statuses(pod):
+    for status in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ())):
         end = status.state.terminated if status.state is not None else None
         if end is None:
             continue
@@ -55,10 +57,6 @@ def reason_may_follow(pod: Pod) -> bool:
             return False
         killed = killed or end.exit_code == KILLED
     return killed
-
-
-def _statuses(pod: Pod) -> list[ContainerStatus]:
-    return [*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ())]
 
 
 def _was_being_deleted(before: Pod | None) -> bool:

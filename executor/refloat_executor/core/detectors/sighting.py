@@ -1,15 +1,15 @@
 """Names what a detector is given."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from refloat_common.core.pods import Pod
 from refloat_executor.core.ledger.values.entry import Entry
 from refloat_executor.core.ledger.values.news import News
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True, gc=False):
     """A change of a run's pod as it was seen.
 
     `before` is None for the first sight, `after` is None where the pod is no longer shown; `last` is then the newest

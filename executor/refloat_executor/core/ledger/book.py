@@ -8,7 +8,10 @@ to be carried out, in this order.
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
+
+from msgspec.structs import replace
 
 from refloat_common.core.messages import Lease
 from refloat_common.core.pods import Pod
@@ -180,11 +183,12 @@ class Book:
     # ---- inside
 
     def _context(self, entry: Entry, at: Moment) -> Context:
-        busy = any(
-            run != entry.run and self._entries[run].holds_name and self._entries[run].namespace == entry.namespace
-            for run in self._by_job.get(entry.job, ())
-        )
+        busy = partial(self._name_busy, entry)
         return Context(at, self.limits, self._next_seq, busy, self._judge, self._node_label)
+
+    def _name_busy(self, entry: Entry) -> bool:
+        others = (self._entries[run] for run in self._by_job.get(entry.job, ()) if run != entry.run)
+        return any(other.holds_name and other.namespace == entry.namespace for other in others)
 
     def _settle(self, before: Entry | None, done: Step, at: Moment) -> None:
         after, output = done.entry, self._output

@@ -7,7 +7,9 @@ entry may stand in a state that rests on nothing more than its predecessor (HELD
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from refloat_common.core.ids import JobId, pod_name
 from refloat_common.core.messages import ReportKind
@@ -40,67 +42,63 @@ _DURABLE_STATE = {
 
 
 class DisorderedRecordsError(Exception):
-    """A record about a run that no earlier record has begun: the journal is not ours or is damaged."""
+    """A record about a run that none has begun, or that begins one a second time: the journal is damaged."""
 
     def __init__(self, record: RunRecord) -> None:
-        super().__init__(f"a record of kind {type(record).__name__.lower()} for the unknown run {record.run!r}")
+        super().__init__(f"a record of kind {type(record).__name__.lower()} out of order, for run {record.run!r}")
 
 
 def written(entry: Entry | None, record: RunRecord) -> Entry | None:
     """The entry once `record` counts; None once nothing is left to do for the run.
 
     Raises:
-        DisorderedRecordsError: the record needs an entry and there is none.
+        DisorderedRecordsError: the record needs an entry and there is none, or the reverse.
     """
-    match record:
-        case Accepted(lease):
-            name = pod_name(JobId(lease.job))
-            return Entry(
-                run=lease.run,
-                job=lease.job,
-                namespace=lease.namespace,
-                name=name,
-                state=State.ACCEPTED,
-                queue=sys.intern(lease.queue),
-                lease=lease,
-            )
-        case Adopted(run, job, namespace, name, uid):
-            return Entry(run=run, job=job, namespace=namespace, name=name, state=State.ACTIVE, uid=uid)
-        case Retiring():
-            return _retired(entry, record)
-        case Closed():
-            return None
     if entry is None:
-        raise DisorderedRecordsError(record)
+        return _begun(record)
     match record:
+        case Reported():
+            return _reported(entry, record)
+        case Judged(_, _, judgement):
+            judged = State.CLASSIFIED if judgement.disposition == Disposition.DELETE else entry.state
+            return replace(entry, judgement=judgement, state=judged)
+        case Gone():
+            retired = entry.state is State.RETIRING
+            return replace(entry, gone=True, state=State.REPORTED if retired else entry.state)
         case Creating():
             return replace(entry, state=State.CREATING)
         case Created(_, uid):
             return replace(entry, state=State.KILLING if entry.kill else State.ACTIVE, uid=uid, lease=None)
         case Killing():
             return replace(entry, kill=True, state=State.KILLING if entry.uid else entry.state)
-        case Judged(_, _, judgement):
-            judged = replace(entry, judgement=judgement)
-            return replace(judged, state=State.CLASSIFIED) if judgement.disposition == Disposition.DELETE else judged
-        case Gone():
-            retired = entry.state is State.RETIRING
-            return replace(entry, gone=True, state=State.REPORTED if retired else entry.state)
-        case Reported():
-            return _reported(entry, record)
+        case Retiring():
+            return replace(entry, state=State.RETIRING, uid=record.uid, gone=False, lease=None, judgement=None)
+        case Closed():
+            return None
+        case Accepted() | Adopted():
+            raise DisorderedRecordsError(record)
 
 
-def _retired(entry: Entry | None, record: Retiring) -> Entry:
-    if entry is not None:
-        return replace(entry, state=State.RETIRING, uid=record.uid, gone=False, lease=None, judgement=None)
-    return Entry(
-        run=record.run,
-        job=record.job,
-        namespace=record.namespace,
-        name=record.name,
-        uid=record.uid,
-        state=State.RETIRING,
-        acked=True,
-    )
+def _begun(record: RunRecord) -> Entry:
+    """The entry that begins with this record."""
+    match record:
+        case Accepted(lease):
+            return Entry(
+                run=lease.run,
+                job=lease.job,
+                namespace=lease.namespace,
+                name=pod_name(JobId(lease.job)),
+                state=State.ACCEPTED,
+                queue=sys.intern(lease.queue),
+                lease=lease,
+            )
+        case Adopted(run, job, namespace, name, uid):
+            return Entry(run=run, job=job, namespace=namespace, name=name, state=State.ACTIVE, uid=uid)
+        case Retiring(run, job, namespace, name, uid):
+            # Its other records were pruned, so it was acknowledged.
+            return Entry(run=run, job=job, namespace=namespace, name=name, uid=uid, state=State.RETIRING, acked=True)
+        case _:
+            raise DisorderedRecordsError(record)
 
 
 def _reported(entry: Entry, record: Reported) -> Entry:

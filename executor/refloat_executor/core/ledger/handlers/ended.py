@@ -1,9 +1,9 @@
 """Decides what becomes of a run that was reported: acknowledged, kept for a while, and removed without a trace."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from refloat_common.core.pods import Pod
-from refloat_executor.core.ledger.fold import acknowledged
+from refloat_executor.core.ledger.fold import acknowledged, written
 from refloat_executor.core.ledger.handlers.step import Context, Limits, Step, again, then, write
 from refloat_executor.core.ledger.values.effects import ConfirmGone, DeletePod
 from refloat_executor.core.ledger.values.entry import Doing, Entry, State
@@ -99,8 +99,7 @@ def adopt_stray(run: str, job: str, pod: Pod) -> Step:
     """The same for a run whose other records are pruned."""
     meta = pod.metadata
     record = Retiring(run, job, meta.namespace, meta.name, meta.uid)
-    entry = Entry(run=run, job=job, namespace=meta.namespace, name=meta.name, state=State.RETIRING, acked=True)
-    step = write(entry, record)
+    step = Step(written(None, record), (record,))
     return then(step, DeletePod(run, meta.namespace, meta.name, meta.uid), doing=Doing.DELETE)
 
 

@@ -9,7 +9,7 @@
 it was judged (uid and resourceVersion); one whose run was ended by order is deleted whatever it does (uid only).
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from refloat_executor.core.backoff import backoff_s
 from refloat_executor.core.cluster.answers import Conflict, Denied, Missing, Throttled, describe

@@ -4,6 +4,7 @@ What the wire would refuse must never be journaled, because it would be sent aga
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
 from refloat_common.core.messages import (
     MAX_EXIT_CODES,
@@ -19,30 +20,39 @@ from refloat_executor.core.ledger.values.records import Judgement
 
 MAX_REASON_BYTES = 1024
 MAX_NAME_BYTES = 253
-INT32 = 1 << 31
+LONGEST_CHARACTER_BYTES = 4
+_SHORT = MAX_REASON_BYTES // LONGEST_CHARACTER_BYTES
+_SHORT_NAME = MAX_NAME_BYTES // LONGEST_CHARACTER_BYTES
 
 STUCK_EXPLANATION = "The failed pod could not be deleted, so the job is failed rather than retried."
 
 
 def cut(text: str, max_bytes: int) -> str:
-    """The text as UTF-8 of at most `max_bytes`, ending at a whole character; what is not text becomes `?`."""
+    """The text as UTF-8 of at most `max_bytes`, ending at a whole character."""
+    if len(text) * LONGEST_CHARACTER_BYTES <= max_bytes or (len(text) <= max_bytes and text.isascii()):
+        return text
     raw = text.encode("utf-8", "replace")
     return raw[:max_bytes].decode("utf-8", "ignore")
 
 
 def cut_containers(errors: Iterable[ContainerError]) -> list[ContainerError]:
     """The first `MAX_EXIT_CODES` containers, each within the limits."""
-    kept = list(errors)[:MAX_EXIT_CODES]
-    return [
-        ContainerError(
-            name=cut(error.name, MAX_NAME_BYTES),
-            exit_code=min(max(error.exit_code, -INT32), INT32 - 1),
-            reason=cut(error.reason, MAX_REASON_BYTES),
-            message=cut(error.message, MAX_MESSAGE_TEXT_BYTES),
-            cause=cut(error.cause, MAX_NAME_BYTES),
-        )
-        for error in kept
-    ]
+    return [error if _fits(error) else _cut_container(error) for error in islice(errors, MAX_EXIT_CODES)]
+
+
+def _fits(error: ContainerError) -> bool:
+    """Whether the texts are so short that no UTF-8 makes them too long; most are."""
+    return len(error.message) <= _SHORT and len(error.reason) <= _SHORT and len(error.name) <= _SHORT_NAME
+
+
+def _cut_container(error: ContainerError) -> ContainerError:
+    return ContainerError(
+        name=cut(error.name, MAX_NAME_BYTES),
+        exit_code=error.exit_code,
+        reason=cut(error.reason, MAX_REASON_BYTES),
+        message=cut(error.message, MAX_MESSAGE_TEXT_BYTES),
+        cause=error.cause,
+    )
 
 
 def phase_report(entry: Entry, kind: ReportKind, pod: Pod, node_label: str = "") -> Report:

@@ -5,7 +5,7 @@ reasons to wait are exit code 137 without a reason (the kubelet may say OOMKille
 the pod, where a rule looks at events.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from refloat_common.core.messages import ReportKind
 from refloat_common.core.pods import Event, Pod
@@ -152,7 +152,7 @@ def judged(entry: Entry, pod: Pod, events: tuple[Event, ...], context: Context, 
         held = Held(pod, context.at.now_s, events, foreign_delete)
         return Step(replace(entry, state=State.HELD, held=held, due_s=context.at.now_s + FULL_JOURNAL_S))
     record = Judged(entry.run, entry.uid, judgement)
-    clear = replace(entry, held=None, last=None)
+    clear = entry if entry.held is None and entry.last is None else replace(entry, held=None, last=None)
     if judgement.disposition != Disposition.DELETE:
         return write(clear, record, report_record(context, failed_report(entry, judgement)))
     version = pod.metadata.resource_version

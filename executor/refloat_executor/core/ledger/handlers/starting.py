@@ -5,7 +5,7 @@ an answer may still land, so it is followed by reads, and if these find nothing 
 is returned. Two pods of one run would be the one mistake that no later step can mend.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from refloat_common.core.pods import Pod
 from refloat_executor.core.cluster.answers import (
@@ -50,7 +50,7 @@ CREATE_UNKNOWN = "the create of the pod got no answer, and no pod was found: it 
 
 def confirmed(entry: Entry, _news: Confirmed, context: Context) -> Step:
     """The scheduler knows that the lease arrived and has not fenced it: start."""
-    if context.name_busy:
+    if context.name_busy():
         until_s = context.at.now_s + context.limits.name_wait_s
         return Step(replace(entry, state=State.WAITING, due_s=until_s))
     return _create(entry)
@@ -58,7 +58,7 @@ def confirmed(entry: Entry, _news: Confirmed, context: Context) -> Step:
 
 def name_freed(entry: Entry, _news: NameFreed, context: Context) -> Step:
     """The older run's pod is gone; another may still be going."""
-    return Step(entry) if context.name_busy else _create(entry)
+    return Step(entry) if context.name_busy() else _create(entry)
 
 
 def waited_long(entry: Entry, _news: Due, _context: Context) -> Step:

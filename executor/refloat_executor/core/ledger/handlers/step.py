@@ -1,14 +1,17 @@
 """Names what a handler of the table is given and what it gives back."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from refloat_common.core.messages import Report
 from refloat_common.core.pods import Event, Pod
 from refloat_executor.core.backoff import backoff_s
 from refloat_executor.core.ledger.fold import written
-from refloat_executor.core.ledger.values.effects import Effect, SendReport
+from refloat_executor.core.ledger.values.effects import Effect
 from refloat_executor.core.ledger.values.entry import Doing, Entry
 from refloat_executor.core.ledger.values.news import News
 from refloat_executor.core.ledger.values.records import Judgement, Reported, RunRecord
@@ -58,8 +61,7 @@ class Judge(Protocol):
         """The judgement over a pod's last state; None for a pod that nothing is known of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """All that a handler may look at beside the entry and the news.
 
     `seq` is the sequence that its report gets; `name_busy` whether an older run's pod is being removed under the name;
@@ -69,13 +71,12 @@ class Context:
     at: Moment
     limits: Limits
     seq: int
-    name_busy: bool
+    name_busy: Callable[[], bool]
     judge: Judge
     node_label: Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """What follows from one piece of news. `entry` None: nothing is left to do for the run.
 
     The effects are carried out after the records are synced. `frees`: a pod whose name the run needs.
@@ -100,19 +101,19 @@ def write(entry: Entry, *records: RunRecord) -> Step:
     after: Entry | None = entry
     for record in records:
         after = written(after, record)
-    if after is not None:
-        after = idle(after)
-    return Step(after, records, tuple(SendReport(r.seq, r.report) for r in records if isinstance(r, Reported)))
+    return Step(None if after is None else idle(after), records)
 
 
 def then(step: Step, *effects: Effect, **changes: object) -> Step:
     """The step with more effects, and its entry with changes of what is not journaled."""
-    entry = step.entry if step.entry is None or not changes else replace(step.entry, **changes)  # type: ignore[arg-type]  # checked by replace itself
+    entry = step.entry if step.entry is None or not changes else replace(step.entry, **changes)
     return replace(step, entry=entry, effects=(*step.effects, *effects))
 
 
 def idle(entry: Entry) -> Entry:
     """The entry with no request under way, no timer and no failures."""
+    if entry.doing is Doing.NOTHING and entry.due_s is None and entry.failures == 0:
+        return entry
     return replace(entry, doing=Doing.NOTHING, due_s=None, failures=0)
 
 

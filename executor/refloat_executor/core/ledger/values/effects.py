@@ -6,7 +6,7 @@ No more than one request to the cluster is under way for a run, so answers need 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from refloat_common.core.messages import Lease, Report
+from refloat_common.core.messages import Lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +60,5 @@ class ReadEvents:
     uid: str
 
 
-@dataclass(frozen=True, slots=True)
-class SendReport:
-    """This report is journaled and may be sent."""
-
-    seq: int
-    report: Report
-
-
-Effect: TypeAlias = CreatePod | ReadPod | ConfirmGone | DeletePod | ReadEvents | SendReport
-"""Everything that the ledger can ask for."""
-
-KubeEffect: TypeAlias = CreatePod | ReadPod | ConfirmGone | DeletePod | ReadEvents
-"""Those that are requests to the cluster."""
+Effect: TypeAlias = CreatePod | ReadPod | ConfirmGone | DeletePod | ReadEvents
+"""Everything that the ledger can ask for. Reports need no effect: the link takes them from the journal."""
