@@ -146,6 +146,7 @@ def _preemption_events(job: Job, executor: ExecutorId, run_id: RunId, order: Ord
             run_id=run_id,
             cluster_id=executor,
             reason=reason,
+            requestor=order.requestor,
         ),
         JobFailed(
             job_id=job.job_id,

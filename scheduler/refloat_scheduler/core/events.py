@@ -69,6 +69,7 @@ class JobPending(_PodEvent):
     """The pod exists."""
 
     NAME: ClassVar[str] = "pending"
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,7 @@ class JobRunning(_PodEvent):
 
     NAME: ClassVar[str] = "running"
     node_name: str = ""
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +141,7 @@ class JobPreempted(_Event):
     NAME: ClassVar[str] = "preempted"
     cluster_id: str = ""
     reason: str = ""
+    requestor: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,7 +105,7 @@ async def test_preemption_ends_leased_jobs_and_says_why_not_others(api: ServedAp
     }
     assert await states(api, held, queued) == [JobState.PREEMPTED, QUEUED]
     assert ("preempting", "anonymous", "asked") in await told(api)
-    assert ("preempted", "", "Preempted by anonymous - asked") in await told(api)
+    assert ("preempted", "anonymous", "Preempted by anonymous - asked") in await told(api)
 
 
 async def test_a_new_priority_for_jobs_and_for_a_job_set(api: ServedApi) -> None:

@@ -52,13 +52,17 @@ def event_message(event: own.Event) -> event_pb2.EventMessage:
             pass
         case own.JobLeased():
             message.leased.cluster_id, message.leased.pool = event.cluster_id, event.pool
-        case own.JobPending() | own.JobRunning() | own.JobSucceeded() | own.JobFailed():
+        case own.JobPending() | own.JobRunning():
+            part.pool = event.pool
+            _put_pod(part, event)
+        case own.JobSucceeded() | own.JobFailed():
             _put_pod(part, event)
         case own.JobLeaseReturned():
             _put_return(message.lease_returned, event)
         case own.JobPreempted():
             preempted = message.preempted
             preempted.run_id, preempted.cluster_id, preempted.reason = event.run_id, event.cluster_id, event.reason
+            preempted.requestor = event.requestor
         case own.JobPreempting() | own.JobCancelling() | own.JobCancelled():
             part.requestor, part.reason = event.requestor, event.reason
         case own.JobReprioritizing() | own.JobReprioritized():

@@ -41,6 +41,7 @@ def pending(job: Job, run: Run, report: Report, now_ms: int) -> JobPending:
         kubernetes_id=report.uid,
         pod_name=report.pod_name or pod_name(job.job_id),
         pod_namespace=report.namespace or job.namespace,
+        pool=run.pool,
     )
 
 
@@ -57,6 +58,7 @@ def running(job: Job, run: Run, report: Report, now_ms: int) -> JobRunning:
         node_name=report.node,
         pod_name=report.pod_name or pod_name(job.job_id),
         pod_namespace=report.namespace or job.namespace,
+        pool=run.pool,
     )
 
 

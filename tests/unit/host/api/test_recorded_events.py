@@ -29,13 +29,8 @@ def as_known(recorded: dict[str, Any]) -> event_pb2.EventMessage:
     message = ParseDict(known, event_pb2.EventMessage())
     part = getattr(message, message.WhichOneof("events") or "")
     part.created.nanos -= part.created.nanos % 1_000_000
-    match message.WhichOneof("events"):
-        case "submitted":
-            part.job.created.CopyFrom(part.created)
-        case "pending" | "running":
-            part.ClearField("pool")
-        case "preempted":
-            part.ClearField("requestor")
+    if message.HasField("submitted"):
+        part.job.created.CopyFrom(part.created)
     return message
 
 
@@ -70,8 +65,8 @@ OWN: dict[str, tuple[type[own.Event], Callable[[Any], dict[str, Any]]]] = {
     "submitted": (own.JobSubmitted, lambda part: some("owner", "namespace")(part.job)),
     "queued": (own.JobQueued, some()),
     "leased": (own.JobLeased, some("cluster_id", "pool")),
-    "pending": (own.JobPending, pod),
-    "running": (own.JobRunning, lambda part: pod(part) | {"node_name": part.node_name}),
+    "pending": (own.JobPending, lambda part: pod(part) | {"pool": part.pool}),
+    "running": (own.JobRunning, lambda part: pod(part) | {"pool": part.pool, "node_name": part.node_name}),
     "succeeded": (own.JobSucceeded, lambda part: pod(part) | {"node_name": part.node_name}),
     "failed": (own.JobFailed, failed),
     "lease_returned": (
@@ -84,7 +79,7 @@ OWN: dict[str, tuple[type[own.Event], Callable[[Any], dict[str, Any]]]] = {
     "preempting": (own.JobPreempting, some("requestor", "reason")),
     "preempted": (
         own.JobPreempted,
-        lambda part: {"run_id": RunId(part.run_id), "cluster_id": part.cluster_id, "reason": part.reason},
+        lambda part: {"run_id": RunId(part.run_id)} | some("cluster_id", "reason", "requestor")(part),
     ),
 }
 

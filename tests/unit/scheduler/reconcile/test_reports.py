@@ -43,8 +43,8 @@ def test_pending_then_running_then_succeeded() -> None:
     assert desk.now() == job_of(ended, state=JobState.SUCCEEDED, queued_version=2, ended_at_ms=NOW_MS)
     assert outcome.room == (EXECUTOR,)
     assert desk.host.contents.events == [
-        JobPending(**COMMON, **POD),  # type: ignore[arg-type]  # fields of an event
-        JobRunning(**COMMON, **POD, node_name="node-1"),  # type: ignore[arg-type]  # fields of an event
+        JobPending(**COMMON, **POD, pool="default"),  # type: ignore[arg-type]  # fields of an event
+        JobRunning(**COMMON, **POD, node_name="node-1", pool="default"),  # type: ignore[arg-type]  # fields of an event
         JobSucceeded(**COMMON, **POD, node_name="node-1"),  # type: ignore[arg-type]  # fields of an event
     ]
 
