@@ -10,7 +10,7 @@ from testkit.live.scene import Scene, scene_on
 from testkit.real_kube import RealApi
 
 RETRIES_ALL: Json = {"name": "retries-all", "retryLimit": 3, "defaultAction": "Retry", "rules": []}
-QUICK: Json = {"kubernetes": {"podKillTimeout": "1s", "stuckTerminatingPodExpiry": "2s"}}
+QUICK: Json = {"kubernetes": {"podKillTimeout": "1s", "stuckTerminatingPodExpiry": "4s"}}
 """Patience that a test can sit out."""
 
 

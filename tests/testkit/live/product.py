@@ -2,6 +2,7 @@
 
 import json
 import time
+import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import grpc
 import yaml
 from armada_client.armada import submit_pb2, submit_pb2_grpc
 from armada_client.k8s.io.api.core.v1 import generated_pb2 as core_v1
-from sqlalchemy import Select
+from sqlalchemy import func, select
 
 from refloat_cli.demo.books import JOB_SET, Reader, failures_in, fill_store
 from refloat_cli.demo.crew import Crew, python_module
@@ -23,6 +24,7 @@ from refloat_common.core.ids import JobId, pod_name
 from refloat_common.core.messages import Report
 from refloat_common.core.podproto import fill
 from refloat_common.core.settings import merge_trees, parse_settings
+from refloat_host.adapters.store.tables import executor_nodes
 from refloat_scheduler.core.events import Event, JobFailed, is_terminal
 from testkit.real_kube.processes import free_port
 
@@ -153,6 +155,13 @@ class Product:
         """The failures in the journal of an executor that has ended."""
         return failures_in(self.layout.journal(name or self.executor))
 
+    def metric(self, sample: str, name: str = "") -> float:
+        """What an executor's /metrics says now of a sample, given with its labels; 0 where it is not there."""
+        [served] = self.said("metrics are served", name)
+        with urllib.request.urlopen(f"http://127.0.0.1:{served['port']}/metrics", timeout=READY_S) as response:
+            lines = response.read().decode().splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == sample)
+
     # ---- jobs
 
     def submit(self, *specs: Json, queue: str = "q", annotations: Mapping[str, str] | None = None) -> list[JobId]:
@@ -217,9 +226,10 @@ class Product:
 
         self.until(over, within_s, f"jobs are over: {waiting}")
 
-    def ask(self, query: Select[Any]) -> Any:
-        """The one value that a query of the host's store gives."""
+    def nodes_known(self, executor: str = "") -> int:
+        """How many nodes of an executor the host knows."""
         assert self.reader is not None
+        query = select(func.count()).where(executor_nodes.c.executor == (executor or self.executor))
         with self.reader.engine.connect() as connection:
             return connection.execute(query).scalar_one()
 

@@ -7,12 +7,9 @@ event tells; it is deleted and gone before it is reported; the retry has more me
 import json
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
-
 from refloat_common.core.ids import JobId, pod_name
 from refloat_common.core.quantity import parse
 from refloat_fakekube.kubelet.settings import NodeSpec
-from refloat_host.adapters.store.tables import executor_nodes
 from testkit.live.kubelets import Kubelets
 from testkit.live.onlooker import Onlooker
 from testkit.live.product import Json, Product
@@ -21,7 +18,8 @@ FIRST = NodeSpec("fake-first", allocatable={"cpu": "64", "memory": "256Gi", "pod
 LATE = NodeSpec("fake-late", allocatable={"cpu": "32", "memory": "64Gi", "pods": "500"})
 """Smaller than the first, so that the first attempt never goes there."""
 SCRIPT_ANNOTATION = "fakekube.refloat.dev/script"
-FAILS_ONCE: Json = {"cases": [{"when": {"attempts": [1]}, "outcome": "hook-fails"}, {"outcome": "succeed"}]}
+PEER_LOST: Json = {"outcome": "exit", "code": 1, "message": "NCCL ERROR: collective operation timeout"}
+"""A failure of the shipped category `peer`, whose pods are deleted."""
 GROWS_AND_MOVES: Json = {
     "name": "grows-and-moves",
     "retryLimit": 2,
@@ -54,6 +52,11 @@ def script(play: Json) -> dict[str, str]:
     return {SCRIPT_ANNOTATION: json.dumps(play)}
 
 
+def at_first(play: Json) -> dict[str, str]:
+    """The annotation for a pod that does so on its first attempt, and succeeds on any other."""
+    return script({"cases": [{"when": {"attempts": [1]}, **play}, {"outcome": "succeed"}]})
+
+
 @dataclass(frozen=True, slots=True)
 class Retry:
     """Where the story is played. `within_s` is how long each of its steps may take."""
@@ -74,15 +77,11 @@ class Retry:
         product.until(lambda: product.has_session(self.executor), self.within_s, "the executor has a session")
         if joins is not None:
             self.kubelets.add(joins)
-        product.until(lambda: self._nodes_known() == 2, self.within_s, "the host knows both nodes")
-        [job] = product.submit(pod_spec(), annotations=script(FAILS_ONCE))
+        product.until(lambda: product.nodes_known(self.executor) == 2, self.within_s, "the host knows both nodes")
+        [job] = product.submit(pod_spec(), annotations=at_first({"outcome": "hook-fails"}))
         product.until(lambda: self._told(job), self.within_s, "the job is retried and succeeds")
         self._check_pods(job)
         return job
-
-    def _nodes_known(self) -> int:
-        query = select(func.count()).where(executor_nodes.c.executor == self.executor)
-        return int(self.product.ask(query))
 
     def _told(self, job: JobId) -> bool:
         told = [words for words in self.product.story(job) if words != "running"]

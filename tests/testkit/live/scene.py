@@ -12,9 +12,11 @@ from testkit.live.gate import Gate, gate_to
 from testkit.live.kubelets import Kubelets, fake_kubelets
 from testkit.live.onlooker import Onlooker, looking_on
 from testkit.live.product import HOST, NAMESPACE, Json, Product, Setup
-from testkit.live.retry import FIRST
+from testkit.live.retry import FIRST, at_first, pod_spec
 from testkit.real_kube import HttpApi, RealApi
 
+STEP_S = 20.0
+"""How long a step may take on a machine that is busy."""
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 
 
@@ -33,6 +35,11 @@ class Scene:
         """The test's own hand in the cluster."""
         return self.api.admin
 
+    @staticmethod
+    def name(job: JobId) -> str:
+        """The name of a job's pods."""
+        return pod_name(job)
+
     def path(self, job: JobId) -> str:
         """Where a job's pod is."""
         return f"{PODS}/{pod_name(job)}"
@@ -42,7 +49,23 @@ class Scene:
         answer = self.admin.get(self.path(job))
         return answer.body if answer.status == 200 else None
 
-    def until_gone(self, job: JobId, uid: str, within_s: float = 20.0) -> None:
+    def started(self, play: Json, queue: str = "all") -> JobId:
+        """A new job that plays this on its first attempt, once its pod runs."""
+        [job] = self.product.submit(pod_spec(), queue=queue, annotations=at_first(play))
+        self.product.until_told(job, "running", STEP_S)
+        return job
+
+    def nodes_known(self) -> int:
+        """How many nodes the host knows."""
+        return self.product.nodes_known()
+
+    def uid(self, job: JobId) -> str:
+        """The uid of a job's pod, which must be there."""
+        pod = self.pod(job)
+        assert pod is not None
+        return str(pod["metadata"]["uid"])
+
+    def until_gone(self, job: JobId, uid: str, within_s: float = STEP_S) -> None:
         """Wait until the pod with this uid is no more."""
 
         def gone() -> bool:

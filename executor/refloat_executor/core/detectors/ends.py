@@ -28,10 +28,7 @@ def failed(sighting: Sighting) -> News | None:
     pod = sighting.after
     if pod is None or pod.status.phase != "Failed":
         return None
-    foreign = pod.metadata.deletion_timestamp is not None and (
-        _was_being_deleted(sighting.before) or deleted_before_end(pod, failure_of(pod).deaths)
-    )
-    return PodFailed(pod, foreign, HOLD_S if reason_may_follow(pod) else 0.0)
+    return PodFailed(pod, _ended_by_others(sighting.before, pod), HOLD_S if reason_may_follow(pod) else 0.0)
 
 
 def succeeded(sighting: Sighting) -> News | None:
@@ -57,6 +54,20 @@ def reason_may_follow(pod: Pod) -> bool:
             return False
         killed = killed or end.exit_code == KILLED
     return killed
+
+
+def _ended_by_others(before: Pod | None, pod: Pod) -> bool:
+    """Whether a failed pod was asked to go before it had failed. What was seen counts before what the times say.
+
+    Times are cut to whole seconds: alone they call a deletion in the second of the end the earlier of the two.
+    """
+    if pod.metadata.deletion_timestamp is None or (before is not None and _had_failed(before)):
+        return False
+    return _was_being_deleted(before) or deleted_before_end(pod, failure_of(pod).deaths)
+
+
+def _had_failed(before: Pod) -> bool:
+    return before.status.phase == "Failed" and before.metadata.deletion_timestamp is None
 
 
 def _was_being_deleted(before: Pod | None) -> bool:
