@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar, assert_never
 
+import msgspec
+
 from refloat_common.core.ids import ExecutorId, JobId, JournalId, RunId
+from refloat_common.core.jsontypes import JsonObject
 from refloat_common.core.messages import Lease, NodeFacts
 from refloat_scheduler.core.effects import (
     ClaimDropped,
@@ -30,9 +33,12 @@ from refloat_scheduler.core.effects import (
 from refloat_scheduler.core.events import Event
 from refloat_scheduler.core.explanation import Explanation
 from refloat_scheduler.core.model import NO_UID, Claim, Job, JobState, Run
+from refloat_scheduler.core.mutations.render import render_pod_spec
 from refloat_scheduler.service.contract import Notice, PolicyDocument, StoreUnavailable
 
 T = TypeVar("T")
+
+NODE_ID_LABEL = "kubernetes.io/hostname"
 
 
 @dataclass(slots=True)
@@ -48,6 +54,7 @@ class Contents:
     events: list[Event] = field(default_factory=list)
     verdicts: dict[RunId, Explanation] = field(default_factory=dict)
     late: list[LateReported] = field(default_factory=list)
+    specs: dict[JobId, JsonObject] = field(default_factory=dict)
 
     def copied(self) -> "Contents":
         """A copy that may be changed; what is in it are values, which are never changed themselves."""
@@ -121,10 +128,10 @@ class MemoryTransaction:
         return self.contents.queues.get(queue)
 
     def leases(self, run_ids: Sequence[RunId]) -> Sequence[Lease]:
-        """See the contract; pod specs are not kept here, so each lease has an empty one."""
+        """See the contract; a job that was put here without a pod spec has an empty one."""
         found = self.jobs_of_runs(run_ids)
         return [
-            Lease(run_id, job.job_id, job.queue, job.job_set, job.namespace, b"{}", token=run.ordinal)
+            Lease(run_id, job.job_id, job.queue, job.job_set, job.namespace, self._pod(job), token=run.ordinal)
             for run_id, job in found.items()
             if (run := job.current_run) is not None and run.run_id == run_id
         ]
@@ -133,6 +140,10 @@ class MemoryTransaction:
         """See the contract."""
         for effect in effects:
             self._apply(effect)
+
+    def _pod(self, job: Job) -> bytes:
+        spec = self.contents.specs.get(job.job_id, {})
+        return msgspec.json.encode(render_pod_spec(spec, job.record, NODE_ID_LABEL))
 
     def _job(self, job_id: JobId) -> Job:
         """A job as it is handed out: with its claims."""
