@@ -50,6 +50,9 @@ def test_the_commands_and_the_plugin_have_their_entry_points(wheel: zipfile.ZipF
         "refloat = refloat_cli.main:main",
         "refloatctl = refloat_ctl.main:main",
         "",
+        "[pytest11]",
+        "refloat_conformance = refloat_scheduler.conformance.option",
+        "",
         "[refloat.scheduler_plugins]",
         "refloat = refloat_scheduler.plugin:create",
     ]

@@ -40,7 +40,7 @@ def results() -> dict[str, Result]:
     factories = [*GOOD, *(f"testkit.broken_hosts:{name}" for name in BROKEN)]
     paths = [str(ROOT / "docs" / "examples"), str(ROOT / "tests")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*paths, *filter(None, sys.path)])}
-    command = [sys.executable, "-m", "testkit.conformance_runs", *factories]
+    command = [sys.executable, "-m", "testkit.scheduling.conformance_runs", *factories]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=220)
     assert done.returncode == 0, done.stderr
     found: dict[str, Result] = json.loads(done.stdout)
