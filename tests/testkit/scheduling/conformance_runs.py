@@ -1,4 +1,4 @@
-"""Runs the plugin's conformance suite over several hosts in one process: `python -m testkit.scheduling.conformance_runs FACTORY…`.
+"""Runs the conformance suite over several hosts in one process: `python -m testkit.scheduling.conformance_runs NAME…`.
 
 Prints one JSON object: for each factory the tests that failed, and how many there were.
 """
