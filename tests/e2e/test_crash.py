@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from refloat_cli.demo.crew import python_module
 from refloat_cli.demo.judge import Cleared, complaints
+from refloat_cli.demo.processes.crew import python_module
 from refloat_cli.demo.scenario import Scenario, plan
 from refloat_common.adapters.failpoints import NAMES
 from refloat_common.core.settings import parse_settings

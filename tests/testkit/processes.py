@@ -11,9 +11,9 @@ from pathlib import Path
 import anyio
 
 from refloat_cli.demo.books import Reader, failures_in, fill_store
-from refloat_cli.demo.crew import Crew, python_module
 from refloat_cli.demo.judge import Course, follow
 from refloat_cli.demo.layout import Layout, configs, lay_out
+from refloat_cli.demo.processes.crew import Crew, python_module
 from refloat_cli.demo.scenario import PlannedJob, Scenario
 from refloat_common.adapters.failpoints import PERMISSION, VARIABLE
 from refloat_common.core.ids import JobId
@@ -63,9 +63,17 @@ class System:
         """Follow the events until something holds."""
         ends_s = time.monotonic() + within_s
         while not until(self):
-            assert time.monotonic() < ends_s, f"{what}: not within {within_s:g} s; events: {self.events}"
+            assert time.monotonic() < ends_s, f"{what}: not within {within_s:g} s\n{self.logs()}"
             self.listen()
             time.sleep(LOOK_EVERY_S)
+
+    def logs(self) -> str:
+        """What every process has logged, and what is known of the jobs, for a failed assertion."""
+        states = {name: course.state for name, course in self.courses.items()}
+        parts = [
+            f"== {path.name}\n{path.read_text(errors='replace')}" for path in sorted(self.layout.folder.glob("*.log"))
+        ]
+        return "\n".join([str(states), *parts])
 
     def listen(self) -> None:
         """Take in what the event stream says."""

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 import anyio
 
-from refloat_cli.demo.crew import NotReadyError, ProcessEndedError
 from refloat_cli.demo.layout import configs
+from refloat_cli.demo.processes.crew import NotReadyError, ProcessEndedError
 from refloat_cli.demo.result import Result
 from refloat_cli.demo.scenario import MAX_JOBS, load_scenario, plan
 from refloat_cli.demo.screen import Screen

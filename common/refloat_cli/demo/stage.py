@@ -9,10 +9,10 @@ from pathlib import Path
 import anyio
 
 from refloat_cli.demo.books import Reader, by_name, failures_in, fill_store
-from refloat_cli.demo.clusters import Witness, witness
-from refloat_cli.demo.crew import Crew, python_module
 from refloat_cli.demo.judge import Cleared, Course, complaints, follow, tallies
 from refloat_cli.demo.layout import Layout, configs, lay_out
+from refloat_cli.demo.processes.clusters import Witness, witness
+from refloat_cli.demo.processes.crew import Crew, python_module
 from refloat_cli.demo.result import ExecutorResult, Result
 from refloat_cli.demo.scenario import PlannedJob, Scenario
 from refloat_cli.demo.screen import Screen

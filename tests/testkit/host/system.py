@@ -9,8 +9,8 @@ import anyio
 import grpc
 import yaml
 
-from refloat_cli.demo.crew import Crew, python_module
 from refloat_cli.demo.layout import Layout, configs, lay_out
+from refloat_cli.demo.processes.crew import Crew, python_module
 from testkit.real_kube.processes import free_port
 
 COMMAND = "refloat_cli.main"

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from refloat_cli.demo.leash import leashed
+from refloat_cli.demo.processes.leash import leashed
 from refloat_fakekube.kubelet.client import Access
 from refloat_fakekube.kubelet.run import running_kubelets
 from refloat_fakekube.kubelet.settings import KubeletSettings, NodeSpec

@@ -17,8 +17,8 @@ from armada_client.k8s.io.api.core.v1 import generated_pb2 as core_v1
 from sqlalchemy import func, select
 
 from refloat_cli.demo.books import JOB_SET, Reader, failures_in, fill_store
-from refloat_cli.demo.crew import Crew, python_module
 from refloat_cli.demo.layout import Layout, configs, lay_out
+from refloat_cli.demo.processes.crew import Crew, python_module
 from refloat_cli.demo.scenario import Scenario
 from refloat_common.core.ids import JobId, pod_name
 from refloat_common.core.messages import Report

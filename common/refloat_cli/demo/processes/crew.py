@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from refloat_cli.demo.leash import leashed
+from refloat_cli.demo.processes.leash import leashed
 
 STOP_WITHIN_S = 8.0
 READY_WITHIN_S = 20.0

@@ -1,0 +1,1 @@
+"""The demo's processes: started, watched, killed, and never left behind."""
