@@ -65,7 +65,7 @@ class HostDaemon:
         self.plugin = ports.plugin(StoreHost(self.store, self._news))
         self.queues = QueueService(self.store, ports.clock)
         self.policies = PolicyService(self.store, ports.clock, self.plugin.policies_changed)
-        self.jobs = JobService(self.store, ports.clock, ports.chance, self.plugin.kill)
+        self.jobs = JobService(self.store, ports.clock, ports.chance, self.plugin.kill, self._fits)
         self.events = EventService(self.store, self._news)
         limits = Limits(
             settings.scheduling.max_unacknowledged_jobs_per_executor, settings.schedule_period.total_seconds()

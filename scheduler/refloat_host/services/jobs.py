@@ -12,9 +12,13 @@ from refloat_host.adapters.store.queries.transaction import SqlTransaction
 from refloat_host.adapters.store.writer import Store
 from refloat_host.core.errors import InvalidFieldError, NotFoundError
 from refloat_host.core.orders import Carried, Kill, Order, cancel, preempt, reprioritize
+from refloat_host.core.rejection import rejected
 from refloat_host.core.selection import Selection, check_selection
 from refloat_host.core.submission import MAX_PRIORITY, Accepted, Submission, checked, new_job, submission_events
+from refloat_host.services.admission import Admission
+from refloat_host.services.leasing.fits import FitCache
 from refloat_scheduler.core.effects import Effect, EventsAppended
+from refloat_scheduler.core.events import Event
 from refloat_scheduler.core.model import Job
 
 MAX_JOBS_PER_TRANSACTION = 500
@@ -50,9 +54,15 @@ class _Ordered:
 
 
 class JobService:
-    """The jobs. `kill` is called after the commit of whatever ended leased runs."""
+    """The jobs. `kill` is called after the commit of whatever ended leased runs.
 
-    def __init__(self, store: Store, clock: Clock, chance: Chance, kill: KillRuns) -> None:
+    `fits` knows what fits where, for the look at new jobs; without it none is rejected.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, chance: Chance, kill: KillRuns, fits: FitCache | None = None
+    ) -> None:
+        self._admission = None if fits is None else Admission(fits)
         self._store = store
         self._clock = clock
         self._chance = chance
@@ -61,7 +71,7 @@ class JobService:
     async def submit(
         self, queue: str, job_set: str, submissions: Sequence[Submission], owner: str = ""
     ) -> Sequence[Submitted]:
-        """Accept jobs, all or none, in the order given.
+        """Accept jobs, all or none, in the order given. One that no node could ever take fails at once.
 
         Raises:
             InvalidFieldError: the first field that can't be used.
@@ -78,7 +88,8 @@ class JobService:
             if catalog.queue(tx.connection, queue) is None:
                 raise NotFoundError("queue", queue)
             known = jobs.jobs_of_clients(tx.connection, queue, [job.submission.client_id for job in accepted])
-            return _store_new(tx, [(job, made(job, job_id)) for job, job_id in zip(accepted, ids, strict=True)], known)
+            new = [(job, made(job, job_id)) for job, job_id in zip(accepted, ids, strict=True)]
+            return _store_new(tx, new, known, self._admission)
 
         return await self._store.transact(work)
 
@@ -161,7 +172,9 @@ class JobService:
             self._kill(executor, run_ids, reason)
 
 
-def _store_new(tx: SqlTransaction, new: list[tuple[Accepted, Job]], known: dict[str, JobId]) -> list[Submitted]:
+def _store_new(
+    tx: SqlTransaction, new: list[tuple[Accepted, Job]], known: dict[str, JobId], admission: Admission | None
+) -> list[Submitted]:
     """Store the jobs whose client's id is not known yet, in the store or earlier in the same request."""
     answer: list[Submitted] = []
     rows: list[tuple[Job, str, str]] = []
@@ -173,9 +186,16 @@ def _store_new(tx: SqlTransaction, new: list[tuple[Accepted, Job]], known: dict[
         known[client_id] = job.job_id
         rows.append((job, accepted.spec_text, client_id))
         answer.append(Submitted(job.job_id))
+    events: list[Event] = [event for job, _, _ in rows for event in submission_events(job)]
+    reasons = admission.rejected(tx, [job for job, _, _ in rows]) if admission else {}
+    for index, (job, spec, client_id) in enumerate(rows):
+        if job.job_id in reasons:
+            ended, event = rejected(job, reasons[job.job_id])
+            rows[index] = (ended, spec, client_id)
+            events.append(event)
     jobs.add_jobs(tx.connection, rows)
-    tx.apply([EventsAppended(tuple(event for job, _, _ in rows for event in submission_events(job)))])
-    tx.changes.queued |= bool(rows)
+    tx.apply([EventsAppended(tuple(events))])
+    tx.changes.queued |= len(reasons) < len(rows)
     return answer
 
 

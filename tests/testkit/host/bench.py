@@ -138,7 +138,7 @@ class Bench:
         self.host = StoreHost(self.store, self.news)
         self.queues = QueueService(self.store, self.clock)
         self.policies = PolicyService(self.store, self.clock)
-        self.jobs = JobService(self.store, self.clock, self.chance, self.plugin.kill)
+        self.jobs = JobService(self.store, self.clock, self.chance, self.plugin.kill, self.fits)
         self.events = EventService(self.store, self.news)
         self.leasing = LeasingService(
             self.store,

@@ -1,6 +1,7 @@
 """Remembers which executors could take which jobs, until their nodes change."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from refloat_common.core.ids import ExecutorId
 from refloat_common.core.messages import NodeFacts
@@ -32,7 +33,17 @@ class FitCache:
         if asks not in answers:
             if len(answers) >= MAX_ANSWERS:
                 answers.clear()
-            if executor not in self._fleets:
-                self._fleets[executor] = Fleet.of(nodes(executor))
-            answers[asks] = self._fleets[executor].fits(requirements_of(asks))
+            answers[asks] = self._fleet(executor, nodes).fits(requirements_of(asks))
         return answers[asks]
+
+    def fits_nowhere(self, asks: str, executors: Sequence[ExecutorId], nodes: ReadNodes) -> Fleet | None:
+        """The nodes of all these executors, if some are known and none could ever take such a pod; else None."""
+        if any(self.fits(asks, executor, nodes) for executor in executors):
+            return None
+        known = tuple(chain.from_iterable(self._fleet(executor, nodes).nodes for executor in executors))
+        return Fleet(known) if known else None
+
+    def _fleet(self, executor: ExecutorId, nodes: ReadNodes) -> Fleet:
+        if executor not in self._fleets:
+            self._fleets[executor] = Fleet.of(nodes(executor))
+        return self._fleets[executor]

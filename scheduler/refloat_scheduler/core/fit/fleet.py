@@ -4,6 +4,7 @@ Occupancy, fair share and cordons are ignored (specification: *The probe checks 
 all known executors have reported last, silent ones too: a silent cluster is not a fleet without nodes.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -53,21 +54,33 @@ class Fleet:
     def fits(self, requirements: Requirements) -> bool:
         """Whether some node could ever take a pod with these requirements."""
         wanted = tuple(_nanos(requirements.requests).items())
-        return any(_fits(node, requirements, wanted) for node in self.nodes)
+        return any(not _obstacle(node, requirements, wanted) for node in self.nodes)
 
     def can_ever_fit(self, requirements: Requirements) -> bool:
         """As `fits`, but a fleet of which nothing is known yet refuses nothing."""
         return not self.nodes or self.fits(requirements)
 
+    def obstacles(self, requirements: Requirements) -> Mapping[str, int]:
+        """What keeps such a pod off the nodes, each with how many nodes it is the first obstacle on, most first."""
+        wanted = tuple(_nanos(requirements.requests).items())
+        found = Counter(_obstacle(node, requirements, wanted) for node in self.nodes)
+        return {why: count for why, count in found.most_common() if why}
 
-def _fits(node: FleetNode, requirements: Requirements, wanted: tuple[tuple[str, int], ...]) -> bool:
+
+def _obstacle(node: FleetNode, requirements: Requirements, wanted: tuple[tuple[str, int], ...]) -> str:
+    """The first thing that keeps a pod off a node; empty if it fits."""
     have = node.allocatable
-    if any(amount > have.get(name, 0) for name, amount in wanted):
-        return False
+    for name, amount in wanted:
+        if amount > have.get(name, 0):
+            return f"less {name} than {requirements.requests[name]}"
     labels = node.labels
-    if any(labels.get(key) != value for key, value in requirements.node_selector.items()):
-        return False
+    for key, value in requirements.node_selector.items():
+        if labels.get(key) != value:
+            return f"no label {key}={value} among those that its executor tracks"
     terms = requirements.node_terms
     if terms is not None and not matches_terms(terms, labels, node.name):
-        return False
-    return all(tolerates(requirements.tolerations, *taint) for taint in node.taints)
+        return "no match for the node affinity among the labels that its executor tracks"
+    for key, value, effect in node.taints:
+        if not tolerates(requirements.tolerations, key, value, effect):
+            return f"taint {key}={value}:{effect} that is not tolerated"
+    return ""

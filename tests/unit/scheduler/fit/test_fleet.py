@@ -114,3 +114,27 @@ def test_a_fleet_of_which_nothing_is_known_fits_nothing_and_refuses_nothing() ->
 
 def test_an_amount_that_means_nothing_counts_as_none() -> None:
     assert not fits(NodeFacts(name="n1", allocatable={"memory": "lots"}), requests={"memory": "1"})
+
+
+def test_obstacles_are_counted_by_the_first_on_each_node() -> None:
+    dedicated = TaintFact(key="dedicated", value="gpu", effect="NoSchedule")
+    nodes = [
+        NodeFacts(name="n1", allocatable={"cpu": "4"}),
+        NodeFacts(name="n2", allocatable={"cpu": "4"}, labels={"zone": "z1"}),
+        NodeFacts(name="n3", allocatable={"cpu": "8"}),
+        NodeFacts(name="n4", allocatable={"cpu": "8"}, labels={"zone": "z1"}),
+        NodeFacts(name="n5", allocatable={"cpu": "8"}, labels={"zone": "z1", "fast": "y"}, taints=[dedicated]),
+    ]
+    wanted = Requirements(
+        requests={"cpu": "8"},
+        node_selector={"zone": "z1"},
+        node_terms=(NodeTerm((MatchExpression("fast", "Exists"),)),),
+    )
+    assert not Fleet.of(nodes).fits(wanted)
+    assert dict(Fleet.of(nodes).obstacles(wanted)) == {
+        "less cpu than 8": 2,
+        "no label zone=z1 among those that its executor tracks": 1,
+        "no match for the node affinity among the labels that its executor tracks": 1,
+        "taint dedicated=gpu:NoSchedule that is not tolerated": 1,
+    }
+    assert list(Fleet.of(nodes).obstacles(Requirements())) == ["taint dedicated=gpu:NoSchedule that is not tolerated"]
