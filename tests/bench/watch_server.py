@@ -12,20 +12,19 @@ STATES = 10
 """Each pod is shown so many times; the last time it has failed."""
 EVENTS = PODS * STATES
 EVENT_BYTES = 9 * 1024
+VARIABLES, MOUNTS = 6, 3
+"""Of each container."""
+CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", "Extra")
 _EVENTS_PER_WRITE = 16
 _UID, _RUN, _NAME, _VERSION = "UID-000000", "RUN-000000", "JOB-000000", "9000000000"
 
 
 def _pod(phase: str) -> dict[str, object]:
-    """A pod as a real API server sends it: managed fields, annotations, three containers, six conditions."""
+    """A pod as a real API server sends it: three containers with environment, six conditions, managed fields."""
     names = ("main", "logs", "proxy")
-    spec = [
-        {"name": name, "image": f"registry.example/{name}:1.2.3", "args": ["--level", "info"], "resources": {}}
-        for name in names
-    ]
     conditions = [
         {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": "2026-11-30T10:00:00Z"}
-        for kind in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", "Extra")
+        for kind in CONDITIONS
     ]
     return {
         "kind": "Pod",
@@ -38,12 +37,19 @@ def _pod(phase: str) -> dict[str, object]:
             "creationTimestamp": "2026-11-30T09:59:59Z",
             "labels": {"armada_job_id": _NAME, "armada_job_run_id": _RUN, "armada_queue_id": "q", "team": "research"},
             "annotations": {f"example.com/note-{number}": "x" * 60 for number in range(5)},
-            "managedFields": [
-                {"manager": manager, "operation": "Update", "fieldsV1": {f"f:{key}": {} for key in range(40)}}
-                for manager in ("refloat-executor", "kubelet")
-            ],
+            "managedFields": [_managed("executor", _managed_spec(names)), _managed("kubelet", _managed_status())],
         },
-        "spec": {"nodeName": "node-17", "restartPolicy": "Never", "containers": spec, "padding": ""},
+        "spec": {
+            "nodeName": "node-17",
+            "restartPolicy": "Never",
+            "containers": [_container(name) for name in names],
+            "tolerations": [
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+                for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+            ],
+            "volumes": [{"name": f"data-{n}", "persistentVolumeClaim": {"claimName": f"claim-{n}"}} for n in range(3)],
+            "padding": "",
+        },
         "status": {
             "phase": phase,
             "conditions": conditions,
@@ -54,6 +60,59 @@ def _pod(phase: str) -> dict[str, object]:
             ],
         },
     }  # fmt: skip
+
+
+def _container(name: str) -> dict[str, object]:
+    """`spec.containers[]`, as jobs have them."""
+    return {
+        "name": name,
+        "image": f"registry.example/{name}:1.2.3",
+        "args": ["--level", "info"],
+        "env": [{"name": f"VARIABLE_{n}", "value": f"value-{n}"} for n in range(VARIABLES)],
+        "resources": {"limits": {"cpu": "1", "memory": "2Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}},
+        "volumeMounts": [{"name": f"data-{n}", "mountPath": f"/data/{n}"} for n in range(MOUNTS)],
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "imagePullPolicy": "IfNotPresent",
+    }
+
+
+def _set(*fields: str) -> dict[str, object]:
+    """An object of `fieldsV1` whose fields have been set."""
+    return {".": {}, **{f"f:{field}": {} for field in fields}}
+
+
+def _managed_spec(names: tuple[str, ...]) -> dict[str, object]:
+    """What the creator of the pod has set, down to each variable of the environment."""
+    fields = ("args", "image", "imagePullPolicy", "name", "terminationMessagePath", "terminationMessagePolicy")
+    containers = {
+        f'k:{{"name":"{name}"}}': _set(*fields)
+        | {"f:env": {f'k:{{"name":"VARIABLE_{n}"}}': _set("name", "value") for n in range(VARIABLES)}}
+        | {"f:resources": _set("limits", "requests")}
+        | {"f:volumeMounts": {f'k:{{"mountPath":"/data/{n}"}}': _set("mountPath", "name") for n in range(MOUNTS)}}
+        for name in names
+    }
+    return {"f:spec": {"f:containers": containers, "f:restartPolicy": {}, "f:tolerations": {}}}
+
+
+def _managed_status() -> dict[str, object]:
+    """What the kubelet has set."""
+    each = ("lastProbeTime", "lastTransitionTime", "status", "type")
+    conditions = {f'k:{{"type":"{kind}"}}': _set(*each) for kind in CONDITIONS}
+    return {
+        "f:status": {"f:conditions": {".": {}} | conditions} | _set("containerStatuses", "hostIP", "phase", "podIP")
+    }
+
+
+def _managed(manager: str, fields: dict[str, object]) -> dict[str, object]:
+    return {
+        "manager": manager,
+        "operation": "Update",
+        "apiVersion": "v1",
+        "time": "2026-11-30T09:59:59Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
 
 
 def _state(container: str, phase: str) -> dict[str, object]:

@@ -106,7 +106,7 @@ def _environment(lease: Lease) -> dict[str, str]:
 
 def _with_environment(container: dict[str, JsonValue], variables: Mapping[str, str]) -> dict[str, JsonValue]:
     """The container with the variables that it does not set itself."""
-    present = container.get("env") or []
+    present = [] if container.get("env") is None else container["env"]
     if not isinstance(present, list):
         raise InvalidLeaseError("the env of a container is not a list")
     names = {entry.get("name") for entry in present if isinstance(entry, dict)}

@@ -43,7 +43,9 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         return ERROR
 
 
-class _ListMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
+class PageMeta(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """`metadata` of a list: the version it shows, and the token of its next page."""
+
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")
 
@@ -52,7 +54,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     """One page of a list."""
 
     items: list[T] | None = None
-    metadata: _ListMeta = _ListMeta()
+    metadata: PageMeta = PageMeta()
 
 
 class WatchEvent(msgspec.Struct, Generic[T], frozen=True, gc=False):
@@ -79,7 +81,7 @@ class UidPage(msgspec.Struct, frozen=True):
     """One page of a list of which only the uids are wanted."""
 
     items: list[_UidOnly] | None = None
-    metadata: _ListMeta = _ListMeta()
+    metadata: PageMeta = PageMeta()
 
     def uids(self) -> list[str]:
         """The uids of the page."""
