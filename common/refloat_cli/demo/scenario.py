@@ -80,6 +80,7 @@ class PlannedJob:
     annotations: Mapping[str, str]
     memory: str
     expect: Expectation
+    namespace: str = "default"
 
     def pod_spec(self) -> JsonObject:
         """The pod spec that is submitted."""
