@@ -23,7 +23,10 @@ ADDED = b'{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u"},"spec":{"c
 BOOKMARK = (
     b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"9"},"spec":{"containers":null}}}\n'
 )
-EXPIRED = b'{"type":"ERROR","object":{"kind":"Status","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410}}\n'
+EXPIRED = (
+    b'{"type":"ERROR","object":{"kind":"Status","metadata":{},"status":"Failure",'
+    b'"message":"too old","reason":"Expired","code":410}}\n'
+)
 A = WatchEvent("ADDED", Pod(ObjectMeta(name="a", uid="u")))
 B = WatchEvent("BOOKMARK", Pod(ObjectMeta(resource_version="9")))
 
