@@ -13,6 +13,7 @@ from refloat_ctl.core.text.reading import read_text
 from refloat_ctl.core.text.writing import write_document
 from refloat_ctl.core.watching import Board
 from refloat_scheduler.core.policies.document import decode, encode
+from testkit.armada_live.recordings import public_lines
 from testkit.style.tree import ROOT
 
 DATA = ROOT / "tests/data/armada_live"
@@ -21,8 +22,7 @@ KUBERNETES = ("podSpec", "schedulingResourceRequirements")
 
 
 def recorded() -> list[StreamedEvent]:
-    lines = (DATA / "public_events.jsonl").read_text(encoding="utf-8").splitlines()
-    messages = [json.loads(line)["message"] for line in lines]
+    messages = [line["message"] for line in public_lines()]
     return [
         event(message) for message in messages if next(iter(message.values()))["jobSetId"] == JOB_SET
     ]  # fmt: skip

@@ -1,6 +1,5 @@
 """Every event that a running Armada was seen to send is the one that ours becomes, but for what ours does not know."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +12,9 @@ from refloat_common.core.ids import JobId, RunId
 from refloat_host.api.messages.events import event_message
 from refloat_scheduler.core import events as own
 from refloat_scheduler.core.model import ContainerResult
-from testkit.style.tree import ROOT
+from testkit.armada_live.recordings import public_lines
 
-FILE = ROOT / "tests/data/armada_live/public_events.jsonl"
-RECORDED = [json.loads(line)["message"] for line in FILE.read_text(encoding="utf-8").splitlines()]
+RECORDED = [line["message"] for line in public_lines()]
 NOT_REPEATED = ("annotations", "clientId", "podSpec", "schedulingResourceRequirements")
 """Of a submitted job, what our stream does not say again."""
 
