@@ -10,7 +10,7 @@ comma := ,
 REQUIRED := $(subst $(comma), ,$(REFLOAT_REQUIRE))
 NODE ?= $(filter node,$(REQUIRED))
 
-.PHONY: venv demo test check bench lint types contracts build kube-assets
+.PHONY: venv demo test check bench lint types contracts build kube-assets node-demo node-latency
 
 venv: $(STAMP)
 
@@ -31,6 +31,15 @@ test: $(STAMP) $(if $(filter kube node,$(REQUIRED)),kube-assets)
 kube-assets:
 	$(PYTHON) tests/kube_assets/build.py $(if $(NODE),--node)
 	$(if $(NODE),$(PYTHON) tests/kube_assets/packages.py)
+
+# On a real kubelet; need root. The first builds Kubernetes, which takes minutes.
+node-demo node-latency: NODE := 1
+
+node-demo: $(STAMP) kube-assets
+	PYTHONPATH=tests $(BIN)/python -m node_tools.demo $(ARGS)
+
+node-latency: $(STAMP) kube-assets
+	PYTHONPATH=tests $(BIN)/python -m node_tools.latency $(if $(OUT),--out $(OUT)) $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

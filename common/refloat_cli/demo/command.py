@@ -16,7 +16,7 @@ from refloat_cli.demo.processes.crew import NotReadyError, ProcessEndedError
 from refloat_cli.demo.result import Result
 from refloat_cli.demo.scenario import MAX_JOBS, load_scenario, plan
 from refloat_cli.demo.screen import Screen
-from refloat_cli.demo.stage import Play, perform
+from refloat_cli.demo.stage import Clusters, Play, fake_clusters, perform
 from refloat_common.adapters.config_files import ConfigFileError
 from refloat_common.core.settings import SettingsError
 from refloat_host.core.errors import RequestRefusedError
@@ -34,30 +34,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clusters", type=_within(1, MAX_CLUSTERS), default=2, metavar="N", help="default 2")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the clusters' uids and chances")
     parser.add_argument("--scenario", type=Path, metavar="FILE", help="instead of configs/demo/scenario.yaml")
-    parser.add_argument("--explain", default="", metavar="JOB", help="show the verdicts over one job, such as oom-1")
+    add_common_arguments(parser, "oom-1")
+
+
+def add_common_arguments(parser: argparse.ArgumentParser, example: str) -> None:
+    """Adds what `show` looks at; `example` is a job to explain."""
+    parser.add_argument(
+        "--explain", default="", metavar="JOB", help=f"show the verdicts over one job, such as {example}"
+    )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave logs, journals and settings in this new folder")
     parser.add_argument("--output", choices=("text", "json"), default="text")
 
 
 def run(args: argparse.Namespace) -> int:
     """0 if every job ended as its script says; 1 if not, or if a part did not run."""
-    signal.signal(signal.SIGTERM, _terminated)
     try:
         scenario = load_scenario(args.scenario or configs() / "demo" / "scenario.yaml")
     except (ConfigFileError, SettingsError) as error:
         return _complain(str(error))
-    planned = plan(scenario, args.jobs)
-    if args.explain and args.explain not in {job.name for job in planned}:
-        return _complain(f"--explain: no job is named {args.explain!r}; the first is {planned[0].name}", WRONG_USAGE)
-    play = Play(scenario, planned, args.clusters, args.seed, args.explain)
+    return show(Play(scenario, plan(scenario, args.jobs), args.clusters, args.seed, args.explain), args)
+
+
+def show(play: Play, args: argparse.Namespace, clusters: Clusters = fake_clusters) -> int:
+    """Play it on these clusters and print what it came to; the exit code as of `run`."""
+    signal.signal(signal.SIGTERM, _terminated)
+    names = [job.name for job in play.planned]
+    if play.explain and play.explain not in names:
+        return _complain(f"--explain: no job is named {play.explain!r}; the first is {names[0]}", WRONG_USAGE)
     screen = Screen(sys.stderr if args.output == "json" else sys.stdout, wanted=True)
     try:
         if args.keep is not None:
             args.keep.mkdir(parents=True)
-            result = anyio.run(perform, play, args.keep.resolve(), screen)
+            result = anyio.run(perform, play, args.keep.resolve(), screen, clusters)
         else:
             with tempfile.TemporaryDirectory(prefix="refloat-demo-") as folder:
-                result = anyio.run(perform, play, Path(folder), screen)
+                result = anyio.run(perform, play, Path(folder), screen, clusters)
     except ExceptionGroup as group:
         cause = _first(group)
         if isinstance(cause, _CANNOT_GO_ON):

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from refloat_cli.demo.scenario import PlannedJob, Scenario
 from refloat_cli.demo.screen import Screen
 from refloat_common.core.ids import JobId
 from refloat_common.core.taxonomy import Disposition
+from refloat_fakekube.kubelet.client import Access
 from refloat_scheduler.core.events import Event
 
 LOOK_EVERY_S = 0.1
@@ -74,7 +75,21 @@ class Stage:
         self.screen.update(seconds, self.courses, tallies(self.events, ()), len(self.events), crew)
 
 
-async def perform(play: Play, folder: Path, screen: Screen) -> Result:
+Clusters = Callable[[Stage], Awaitable[Sequence[Access]]]
+"""Provides the clusters of the layout, and each executor's kubeconfig; says how an onlooker gets in."""
+
+
+async def fake_clusters(stage: Stage) -> Sequence[Access]:
+    """Start the fake clusters; returns once all answer."""
+    members = []
+    for number, name in enumerate(stage.layout.clusters):
+        files = ("--node-file", str(stage.layout.node_file(name)), "--kubeconfig", str(stage.layout.kubeconfig(name)))
+        seed = ("--seed", str(stage.play.seed * 1000 + number))
+        members.append(stage.crew.start(f"kube-{name}", python_module("refloat_fakekube.cluster", *files, *seed)))
+    return [Access(str(json.loads(await stage.crew.first_line(member))["url"])) for member in members]
+
+
+async def perform(play: Play, folder: Path, screen: Screen, clusters: Clusters = fake_clusters) -> Result:
     """Play it and say what came of it.
 
     Raises:
@@ -84,8 +99,9 @@ async def perform(play: Play, folder: Path, screen: Screen) -> Result:
     stage = Stage(play, lay_out(folder, play.clusters), Crew(folder), screen)
     try:
         async with anyio.create_task_group() as tasks:
-            for url, seen in await _start_clusters(stage):
-                tasks.start_soon(witness, url, seen)
+            for name, access in zip(stage.layout.clusters, await clusters(stage), strict=True):
+                stage.witnesses[name] = Witness()
+                tasks.start_soon(witness, access, stage.witnesses[name])
             stage.names = await fill_store(stage.layout.store, play.scenario, play.planned)
             stage.courses = {job.name: Course() for job in play.planned}
             _start_daemons(stage)
@@ -98,18 +114,6 @@ async def perform(play: Play, folder: Path, screen: Screen) -> Result:
     finally:
         stage.crew.stop()
     return result
-
-
-async def _start_clusters(stage: Stage) -> list[tuple[str, Witness]]:
-    """Start the fake clusters; their addresses, once all answer, and who will watch them."""
-    members = []
-    for number, name in enumerate(stage.layout.clusters):
-        files = ("--node-file", str(stage.layout.node_file(name)), "--kubeconfig", str(stage.layout.kubeconfig(name)))
-        seed = ("--seed", str(stage.play.seed * 1000 + number))
-        members.append(stage.crew.start(f"kube-{name}", python_module("refloat_fakekube.cluster", *files, *seed)))
-        stage.witnesses[name] = Witness()
-    urls = [str(json.loads(await stage.crew.first_line(member))["url"]) for member in members]
-    return list(zip(urls, stage.witnesses.values(), strict=True))
 
 
 def _start_daemons(stage: Stage) -> None:

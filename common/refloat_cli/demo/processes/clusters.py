@@ -34,7 +34,7 @@ class Witness:
         return Counter(self.phases.values())
 
 
-async def witness(url: str, into: Witness) -> None:
+async def witness(access: Access, into: Witness) -> None:
     """Follow the pods of a cluster until cancelled."""
-    async with ApiClient(Access(url)) as client:
+    async with ApiClient(access) as client:
         await Reflector(client, "/api/v1/pods", into.tell).run()
