@@ -1,7 +1,8 @@
 """Whether the scheduler's own doors answer: asked where all of a few executors are silent at once."""
 
+import socket
+
 import pytest
-import zmq
 
 from refloat_common.adapters.zmq_link.gate import Outcome, plain_probe
 from refloat_common.adapters.zmq_link.keys import new_secret
@@ -38,7 +39,7 @@ async def test_the_doors_of_a_link_answer_from_here(*, secure: bool) -> None:
 
 async def test_an_address_where_nobody_listens_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("refloat_common.adapters.zmq_link.gate.PROBE_S", 0.2)
-    socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
-    port = socket.bind_to_random_port("tcp://127.0.0.1")
-    socket.close(linger=0)
-    assert await plain_probe(f"tcp://127.0.0.1:{port}") is Outcome.NO_ANSWER
+    # Bound and not listening: nobody else can have the port meanwhile.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        assert await plain_probe(f"tcp://127.0.0.1:{held.getsockname()[1]}") is Outcome.NO_ANSWER
