@@ -4,9 +4,10 @@ from itertools import takewhile
 
 import pytest
 
+from refloat_fakekube.core.objects import Json, objects, section
 from testkit.armada_live.compare import told_by_armada, told_by_refloat
 from testkit.armada_live.departures import complaints, read
-from testkit.armada_live.page import PAGE, replaced, section
+from testkit.armada_live.page import PAGE, event_section, replaced
 from testkit.armada_live.recordings import DeletedByExecutor, Status, load, names
 from testkit.armada_live.stage import play
 
@@ -14,6 +15,11 @@ NAMES = names()
 LISTED = read()
 SEVERAL_SEEDS = ["on-exit-1", "on-deleted-exit-0", "on-exit-9-retain", "on-lease-retry", "off-gang-2"]
 """Scenarios of each kind: retried, deleted by somebody, collided, lost, of two jobs."""
+
+
+def asked(pod: Json) -> list[Json]:
+    """What each container of a pod asks for: what a retry changes."""
+    return [section(container, "resources") for container in objects(pod, "spec", "containers")]
 
 
 def test_every_scenario_is_here() -> None:
@@ -30,6 +36,9 @@ def test_refloat_tells_what_armada_told(name: str) -> None:
     assert complaints(LISTED, name, told_by_armada(recording), told_by_refloat(played)) == []
     if LISTED.is_later(name) is None:
         assert played.not_done == ()
+    for ours, theirs in zip(played.pods, recording.pods, strict=True):
+        both = min(len(ours), len(theirs))
+        assert [asked(pod) for pod in ours[:both]] == [asked(pod.made) for pod in theirs[:both]]
 
 
 @pytest.mark.parametrize("name", SEVERAL_SEEDS)
@@ -68,4 +77,4 @@ def test_each_departure_has_its_own_name_and_gives_a_reason() -> None:
 
 def test_the_page_shows_the_list() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == replaced(page, section(LISTED))
+    assert page == replaced(page, event_section(LISTED))

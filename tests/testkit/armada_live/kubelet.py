@@ -64,12 +64,13 @@ class RecordedKubelet:
 
     def __init__(self, server: SimApiServer, pods: tuple[tuple[PodHistory, ...], ...], start_s: float) -> None:
         self.jobs: list[JobId] = []
+        self.made: dict[JobId, list[Json]] = {}
+        """The pods of each job as they were created, in order."""
         self._server = server
         self._pods = pods
         self._start_s = start_s
         self._client: ApiClient = kubelet_client(server)
         self._seen: dict[str, _Seen] = {}
-        self._made: dict[str, int] = {}
 
     async def run(self) -> None:
         """Register the node, then follow every pod until the process ends."""
@@ -90,9 +91,11 @@ class RecordedKubelet:
         seen.changed.set()
 
     async def _live(self, uid: str, seen: _Seen) -> None:
-        job_id = text(seen.obj, "metadata", "labels", LABEL_JOB_ID)
-        histories = self._pods[self.jobs.index(JobId(job_id))]
-        number = self._made[job_id] = self._made.get(job_id, -1) + 1
+        job_id = JobId(text(seen.obj, "metadata", "labels", LABEL_JOB_ID))
+        histories = self._pods[self.jobs.index(job_id)]
+        made = self.made.setdefault(job_id, [])
+        number = len(made)
+        made.append(seen.obj)
         known = number < len(histories)
         life = _Life(self._client, self._server, uid, seen, self._start_s)
         try:

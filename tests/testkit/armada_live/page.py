@@ -17,7 +17,7 @@ NOT_SET = "–"  # noqa: RUF001  the dash of an empty cell
 WIDTH = 125
 
 
-def section(listed: Departures) -> str:
+def event_section(listed: Departures) -> str:
     """The section as it should stand between the two marks."""
     parts = [_departure(departure) for departure in listed.departures]
     return "\n".join([*parts, _later(listed.later)])
@@ -83,4 +83,4 @@ def _ordinal(at: int) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), section(read())), encoding="utf-8")
+    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), event_section(read())), encoding="utf-8")

@@ -73,9 +73,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class PodHistory:
-    """One pod: `born_t` is when it was created, and then what happened to it, in order."""
+    """One pod: `born_t` is when it was created as `made`, and then what happened to it, in order."""
 
     born_t: float
+    made: Json
     steps: tuple[Step, ...]
 
 
@@ -176,7 +177,7 @@ def _history(pod: _Watched) -> PodHistory:
     for t, after in pod.lines[1:]:
         steps += [Step(t, deed) for deed in _deeds(before, after)]
         before = after
-    return PodHistory(pod.lines[0][0], tuple(sorted(steps, key=lambda step: step.t)))
+    return PodHistory(*pod.lines[0], tuple(sorted(steps, key=lambda step: step.t)))
 
 
 def _deeds(before: Json, after: Json) -> list[Deed]:

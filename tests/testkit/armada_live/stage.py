@@ -17,6 +17,7 @@ from refloat_common.core.ids import JobId
 from refloat_common.core.jsontypes import JsonObject
 from refloat_common.core.settings import merge_trees, parse_settings
 from refloat_executor.settings import ExecutorSettings
+from refloat_fakekube.core.objects import Json
 from refloat_host.api.messages.events import event_message
 from refloat_host.core.orders import Order
 from refloat_host.core.queues import Queue
@@ -65,6 +66,8 @@ class Played:
 
     events: tuple[PublicEvents, ...]
     job_ids: tuple[str, ...]
+    pods: tuple[Sequence[Json], ...]
+    """The pods of each job as they were created."""
     trace: Trace
     not_done: tuple[str, ...] = ()
     """Actions that were never reached."""
@@ -107,7 +110,8 @@ class _Stage:
         events = tuple([(name, body) for name, body in messages if body["jobId"] == job_id] for job_id in job_ids)
         self._machine.disk.close()
         self._host.disk.close()
-        return Played(events, tuple(job_ids), self._world.trace, tuple(not_done))
+        pods = tuple(self._kubelet.made.get(job_id, []) for job_id in job_ids)
+        return Played(events, tuple(job_ids), pods, self._world.trace, tuple(not_done))
 
     @property
     def _daemon(self) -> HostDaemon:
