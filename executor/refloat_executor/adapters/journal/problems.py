@@ -56,6 +56,7 @@ def translated(error: sqlite3.Error) -> Exception:
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & _PRIMARY_CODE
     if code == sqlite3.SQLITE_FULL:
         return JournalFullError(str(error))
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode" in str(error):
+        # The last is Python's own: a column holds text that is none.
         return JournalDamagedError(str(error))
     return JournalBrokenError(f"{type(error).__name__}: {error}")

@@ -45,8 +45,10 @@ _SCHEMA = (
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 _INSERT = "INSERT INTO record (run, kind, version, seq, final, at_ms, crc, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_UNPRUNABLE = """SELECT min(seq) FROM record WHERE final AND seq > ?
-    AND run IN (SELECT run FROM record WHERE kind IN ('accept', 'adopt', 'retire'))"""
+_UNPRUNABLE = """SELECT min(seq) FROM record WHERE final
+    AND run IN (SELECT run FROM record WHERE kind IN ('accept', 'adopt', 'retire'))
+    AND run NOT IN (SELECT run FROM record WHERE kind = 'closed')"""
+"""The end of a run that is not closed: without it a start would take the run for a living one."""
 
 _PRUNE_CLOSED = """DELETE FROM record WHERE kind != 'report'
     AND run IN (SELECT run FROM record WHERE kind = 'closed')"""
@@ -173,7 +175,7 @@ class SqlJournal:
                 by_size = seq
                 break
         last: int = min(max(by_age, by_size), acked_seq)
-        needed = one(_UNPRUNABLE, (0,)).fetchone()[0]
+        needed = one(_UNPRUNABLE).fetchone()[0]
         return last if needed is None else min(last, needed - 1)
 
     def oldest_seq(self) -> int:
