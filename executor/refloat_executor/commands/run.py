@@ -10,7 +10,7 @@ from refloat_common.adapters.config_files import ConfigFileError, load_settings
 from refloat_common.adapters.failpoints import FailpointRefusedError
 from refloat_common.adapters.zmq_link.keys import KeyFileError
 from refloat_common.adapters.zmq_link.options import EndpointRefusedError
-from refloat_common.core.categories import CategoryConfigError
+from refloat_common.core.categories import CategoryConfigError, compile_categories
 from refloat_common.core.settings import SettingsError
 from refloat_executor.adapters.health import PortTakenError
 from refloat_executor.adapters.journal import (
@@ -53,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     """Runs until SIGTERM or SIGINT (0). 1: it could not start or had to end. 3: a newer process has taken over."""
     try:
         settings = load_settings(ExecutorSettings, args.config)
+        # Before anything is opened: what is wrong with the rules should not wait for what is wrong with the world.
+        compile_categories(settings.application.error_categories)
         return anyio.run(run_process, settings, backend_options={"use_uvloop": False})
     except _CANNOT_START as error:
         sys.stderr.write(f"refloat executor run: {error}\n")

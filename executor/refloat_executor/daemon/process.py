@@ -99,7 +99,7 @@ async def _open_ports(settings: ExecutorSettings, log: Log) -> AsyncIterator[Por
                     trace=_trace_to(log) if settings.log_level == "debug" else _no_trace,
                     log=log,
                     failpoint=failpoint,
-                    dead_letter=_dead_letters(settings.journal.path),
+                    dead_letter=dead_letters(settings.journal.path),
                 )
     finally:
         with anyio.CancelScope(shield=True):
@@ -120,7 +120,7 @@ def _no_trace(_what: str, _values: Mapping[str, object]) -> None:
     return
 
 
-def _dead_letters(journal: Path) -> DeadLetter:
+def dead_letters(journal: Path) -> DeadLetter:
     """Appends to a file beside the journal, one JSON object a line."""
     path = journal.with_name(f"{journal.name}.dead-letters.jsonl")
 
