@@ -47,7 +47,7 @@ SCENARIO = parse_settings(
 )
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(200)
 @pytest.mark.parametrize("failpoint", NAMES)
 def test_a_kill_at_a_named_place_loses_and_doubles_nothing(failpoint: str, tmp_path: Path) -> None:
     planned = plan(SCENARIO, 6)
@@ -56,11 +56,12 @@ def test_a_kill_at_a_named_place_loses_and_doubles_nothing(failpoint: str, tmp_p
     try:
         for name in (HOST, CLUSTER):
             system.start(name, failpoint if name == victim else "")
-        system.wait(lambda it: it.exit_code(victim) is not None, within_s=30, what=f"{victim} reaches {failpoint}")
+        system.wait(lambda it: it.exit_code(victim) is not None, within_s=60, what=f"{victim} reaches {failpoint}")
         assert system.exit_code(victim) == -signal.SIGKILL
         before = system.journaled_categories() if victim == CLUSTER else {}
         system.start(victim)
-        system.wait(lambda it: it.all_ended, within_s=40, what="every job ends")
+        # On a busy machine the host may take many seconds to start, and ZeroMQ then tries again at up to 30 s.
+        system.wait(lambda it: it.all_ended, within_s=100, what="every job ends")
         codes = system.crew.stop([CLUSTER, HOST])
         system.listen()
         reports = system.reported_failures()
