@@ -60,12 +60,11 @@ def measure(product: Product, onlooker: Onlooker, listener: Listener, retries: i
     jobs = []
     for number in range(retries):
         jobs += product.submit(_pod())
-        _say(f"\rretry {number + 1} of {retries}")
+        _show(number + 1, retries)
         time.sleep(chance.uniform(SHORTEST_PAUSE_S, LONGEST_PAUSE_S))
         product.crew.check()
     product.until_over(jobs, END_S)
     product.until(lambda: all(len(listener.times(job, "failed")) == 2 for job in jobs), END_S, "all was told")
-    _say("\n")
     trace = product.log()
     return [_moments(job, onlooker, listener, trace) for job in jobs]
 
@@ -132,7 +131,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--retries", type=int, default=30, metavar="N")
     args = parser.parse_args(words)
     if reason := node_unavailable():
-        _say(f"node-latency: {reason}\n")
+        sys.stderr.write(f"node-latency: {reason}\n")
         return 1
     load, processors = os.getloadavg()[0], os.cpu_count()
     retries = _run(args.retries)
@@ -144,9 +143,11 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0 if on_target(retries) else 1
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+def _show(number: int, retries: int) -> None:
+    """How far it is, for a person who waits."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\rretry {number} of {retries}" + "\n" * (number == retries))
+        sys.stderr.flush()
 
 
 if __name__ == "__main__":
