@@ -7,6 +7,7 @@ from pathlib import Path
 from kubernetes_asyncio import config as kube_config
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config.config_exception import ConfigException
+from yaml import YAMLError
 
 
 class KubeConfigError(Exception):
@@ -94,8 +95,8 @@ async def _load(source: Source) -> Configuration:
             )
         else:
             kube_config.load_incluster_config(client_configuration=configuration)
-    except (ConfigException, OSError, ValueError) as error:
-        raise KubeConfigError(str(source), str(error)) from error
+    except (ConfigException, OSError, ValueError, YAMLError) as error:
+        raise KubeConfigError(str(source), " ".join(str(error).split())) from error
     return configuration
 
 
