@@ -177,7 +177,7 @@ def test_drain_evicts_what_runs_on_a_node(kubectl: Run) -> None:
 
 
 def test_namespaces_come_and_go(kubectl: Run) -> None:
-    kubectl("create", "-f", "-", stdin="{apiVersion: v1, kind: Namespace, metadata: {name: extra}}")
+    kubectl("create", "-f", "-", stdin='{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "extra"}}')
     kubectl("create", "-n", "extra", "-f", "-", stdin=manifest("a", "run"))
     assert 'namespace "extra" deleted' in kubectl("delete", "namespace", "extra")
     assert "NotFound" in kubectl("get", "namespace", "extra", code=1)
