@@ -31,7 +31,14 @@ def replaced(page: str, text: str) -> str:
 
 
 def _departure(departure: Departure) -> str:
-    lines = [f"### {departure.title}", "", fill(departure.reason, WIDTH), "", f"*Rule:* {departure.source}", ""]
+    lines = [
+        f"### {departure.title}",
+        "",
+        fill(departure.reason, WIDTH),
+        "",
+        fill(f"*Rule:* {departure.source}", WIDTH),
+        "",
+    ]
     if departure.fields:
         lines += ["| Scenarios | Event | Field | Armada | Refloat |", "|---|---|---|---|---|"]
         lines += [row for case in departure.fields for row in _field_rows(case)] + [""]
