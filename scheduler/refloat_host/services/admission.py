@@ -19,7 +19,7 @@ class Admission:
 
     def rejected(self, tx: SqlTransaction, new: Sequence[Job]) -> Mapping[JobId, str]:
         """Which of these jobs can never be scheduled, and why. While no node is known, every job may wait for one."""
-        executors = [record.executor for record in tx.executor_records()]
+        executors = [record.executor for record in tx.executor_records() if not record.decommissioned]
         fleets: dict[str, Fleet | None] = {}
         reasons: dict[JobId, str] = {}
         for job in new:

@@ -26,7 +26,7 @@ STORE = "host.db"
 
 @dataclass(slots=True)
 class SimHost:
-    """A host's machine; `daemon` is that of the newest incarnation, to be asked what users may ask."""
+    """A host's machine; `daemon` and `registry` are those of the newest incarnation, to be asked what users may ask."""
 
     world: World
     network: SimNetwork
@@ -34,6 +34,7 @@ class SimHost:
     disk: SimDisk = field(default_factory=SimDisk)
     name: str = "host"
     daemon: HostDaemon | None = None
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def start(self, failpoint: Callable[[str], None] = lambda _: None) -> SimProcess:
         """Start an incarnation of the host."""
@@ -48,11 +49,12 @@ class SimHost:
             now_ms=clock.utc_ms(),
             node_id_label=self.settings.scheduling.node_id_label,
         )
+        self.registry = CollectorRegistry()
         surroundings = Surroundings(
             clock=clock,
             chance=chance,
             log=self._log,
-            registry=CollectorRegistry(),
+            registry=self.registry,
             failpoint=failpoint,
             listen=self._listen,
             secure=True,

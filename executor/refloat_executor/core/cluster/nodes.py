@@ -35,7 +35,10 @@ class NodeBook:
         return len(self._facts)
 
     def id_value(self, node_name: str) -> str:
-        """The value of `nodeIdLabel` on that node; empty where the node or the label is not known."""
+        """The value of `nodeIdLabel` on that node; empty where the node is not known or the label is not tracked.
+
+        What the scheduler can't see must not be avoided: its probe would count a node that the pod may not run on.
+        """
         return self._id_values.get(node_name, "")
 
     def all(self) -> tuple[NodeFacts, ...]:
@@ -55,8 +58,8 @@ class NodeBook:
     def upsert(self, node: Node) -> NodeDelta:
         """Take over one node; the delta is empty if nothing of interest changed."""
         name = node.metadata.name
-        self._id_values[name] = (node.metadata.labels or {}).get(self._id_label, "")
         facts = facts_of(node, self._tracked)
+        self._id_values[name] = facts.labels.get(self._id_label, "")
         if self._facts.get(name) == facts:
             return NodeDelta()
         self._facts[name] = facts

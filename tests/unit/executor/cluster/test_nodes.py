@@ -54,3 +54,9 @@ def test_a_node_that_goes_is_told_once_and_its_label_is_still_known() -> None:
 
 def test_a_node_without_anything() -> None:
     assert book().upsert(Node(ObjectMeta(name="x"))) == NodeDelta(upserted=(NodeFacts(name="x"),))
+
+
+def test_a_label_that_is_not_tracked_is_not_told_in_reports_either() -> None:
+    nodes = NodeBook(("zone",), HOST)
+    nodes.upsert(node("a"))
+    assert nodes.id_value("a") == ""
