@@ -25,8 +25,8 @@ NODES_FIRST_S = 5.0
 """Pods are followed once the nodes are known, so that a failure says which node it was on; but not later than this."""
 PODS_FIRST_S = 30.0
 """With a new journal the first hello waits for the list of pods, which may hold runs; but not longer than this."""
-FAREWELL_S = 20.0
-"""How long a stop waits for everything journaled to be acknowledged."""
+FAREWELL_S = 4.0
+"""How long a stop waits for everything journaled to be acknowledged; what is not is told after the next start."""
 HEALTHY_S = 30.0
 
 
@@ -132,6 +132,7 @@ class Executor:
             with anyio.move_on_after(PODS_FIRST_S):
                 for follower in parts.pods:
                     await follower.synced.wait()
+                await parts.engine.settled()
         tasks.start_soon(parts.pump.receive, name="link receiver")
         tasks.start_soon(parts.pump.run, name="link")
         self._linked = True

@@ -319,8 +319,16 @@ def test_leaving_waits_for_the_last_acknowledgement_and_starts_nothing() -> None
     assert end.at(2.0, ack(1)) == (Acknowledged(1), Send(Channel.CONTROL, Bye(epoch=5)), Left())
 
 
-def test_leaving_without_a_session_and_without_reports_is_over_at_once() -> None:
+def test_leaving_without_a_session_is_over_at_once_and_leaves_reports_to_the_next_start() -> None:
     assert End().at(0.0, Leave()) == (Left(),)
+    assert End(next_seq=2).at(0.0, Leave()) == (Left(),)
+
+
+def test_a_session_that_is_lost_while_leaving_is_not_opened_again() -> None:
+    end = End(next_seq=2).opened()
+    assert end.at(1.0, Leave()) == ()
+    assert end.at(2.0, Stale(boot="s2", epoch=5, reason="restarted")) == (SessionLost("restarted"), Left())
+    assert end.at(2.1, welcome(epoch=6, attempt=2)) == ()
 
 
 def test_nodes_are_told_when_they_change_and_only_then() -> None:

@@ -133,12 +133,11 @@ def step(link: ExecutorLink, event: Event, now_s: float, chance: float) -> tuple
 
 def _go_on(link: ExecutorLink, now_s: float) -> Step:
     """What follows from the new state, whatever led to it: more reports to fetch, or the end of a leave-taking."""
-    if link.leaving and window.drained(link.window) and link.phase is not Phase.GONE:
-        farewell = bye(link) if link.phase is Phase.OPEN else ()
-        return replace(link, phase=Phase.GONE), (*farewell, Left())
-    if link.phase is not Phase.OPEN:
-        return link, ()
-    return fetch(link, now_s)
+    opened = link.phase is Phase.OPEN
+    if link.leaving and link.phase is not Phase.GONE and (not opened or window.drained(link.window)):
+        # Without a session nobody can be waited for: the next start tells what the journal holds.
+        return replace(link, phase=Phase.GONE), (*(bye(link) if opened else ()), Left())
+    return fetch(link, now_s) if opened else (link, ())
 
 
 def deadline_s(link: ExecutorLink) -> float | None:

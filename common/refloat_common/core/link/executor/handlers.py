@@ -245,7 +245,8 @@ def _lose(link: ExecutorLink, message: Stale, now_s: float, chance: float) -> St
         case "restarted" | "unknown":
             if link.phase is not Phase.OPEN:
                 return link, ()
-            after, spoken = hello(replace(link, phase=Phase.GREETING), now_s, chance)
+            after = replace(link, phase=Phase.GREETING)
+            after, spoken = (after, ()) if link.leaving else hello(after, now_s, chance)
             return after, (lost, *spoken)
 
 

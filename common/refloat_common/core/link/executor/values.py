@@ -127,7 +127,8 @@ class NodeBook:
 class ExecutorLink:
     """Everything that the executor's end remembers.
 
-    While `leaving`, nothing new is accepted or started; a BYE follows once everything journaled is acknowledged.
+    While `leaving`, nothing new is accepted or started; a BYE follows once everything journaled is acknowledged, and
+    without a session the end is at once.
     """
 
     identity: Identity
@@ -213,7 +214,7 @@ class CapacityChanged:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The process wants to end: say BYE as soon as everything journaled is acknowledged."""
+    """The process wants to end: say BYE as soon as everything journaled is acknowledged, if there is a session."""
 
 
 Event: TypeAlias = (
