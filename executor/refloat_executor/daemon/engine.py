@@ -80,7 +80,7 @@ class Engine:
         """When the gate or the timers last went round; health looks at it."""
         self._journal = _JournalState()
         self._news = anyio.Event()
-        self._room = anyio.Event()
+        self._passed = anyio.Event()
         self._syncing = 0
         self._timer_s = 0.0
         self._timer_news = anyio.Event()
@@ -115,8 +115,12 @@ class Engine:
     async def room(self) -> None:
         """Wait while too much has gathered at the gate."""
         while self._syncing + len(self.brain.book.pending.records) > MAX_PENDING_RECORDS:
-            self._room = anyio.Event()
-            await self._room.wait()
+            await self._passed.wait()
+
+    async def settled(self) -> None:
+        """Wait until everything that was told so far is synced and let go."""
+        while self._syncing or self.brain.book.pending:
+            await self._passed.wait()
 
     # ---- the gate
 
@@ -129,7 +133,8 @@ class Engine:
             self._rearm()
             await self._pass(output)
             self.turned_s = self.ports.clock.monotonic_s()
-            self._room.set()
+            passed, self._passed = self._passed, anyio.Event()
+            passed.set()
 
     async def _pass(self, output: Output) -> None:
         held = self._held(output)

@@ -46,6 +46,8 @@ class PlayedScheduler:
     killed: set[str] = field(default_factory=set)
     silent: bool = False
     acks: bool = True
+    answers_beats: bool = True
+    listed: set[str] = field(default_factory=set)
     said_bye: bool = False
     free_slots: int = -1
     _to_executor: deque[tuple[Channel, bytes]] = field(default_factory=deque)
@@ -97,6 +99,10 @@ class PlayedScheduler:
                     return report
             await self._changed.wait()
 
+    async def until_listed(self, run: str) -> None:
+        while run not in self.listed:
+            await self._changed.wait()
+
     async def until_bye(self) -> None:
         while not self.said_bye:
             await self._changed.wait()
@@ -110,6 +116,9 @@ class PlayedScheduler:
             case Heartbeat():
                 self.beats += 1
                 self.free_slots = message.free_slots
+                self.listed.update(message.listed)
+                if not self.answers_beats:
+                    return
                 kills = sorted(self.killed.intersection(message.listed))
                 answer = HeartbeatAck(epoch=self.epoch, n=message.n, kills=kills, credits=CREDITS)
                 self._say(Channel.CONTROL, answer)

@@ -186,7 +186,9 @@ def test_silence_is_followed_by_reads_and_never_by_another_create() -> None:
 
 
 def test_our_own_pod_under_the_name_is_the_run_s() -> None:
-    assert tell(READING, PodRead(pod())).records == (Created(RUN, UID),)
+    done = tell(replace(READING, create_open_until_s=NOW_S + 9), PodRead(pod()))
+    assert done.records == (Created(RUN, UID),)
+    assert after(done).create_open_until_s == 0.0, "the one create that was sent has landed"
 
 
 def test_another_pod_under_the_name_returns_the_lease_and_is_asked_to_go() -> None:

@@ -181,10 +181,11 @@ def _create_later(entry: Entry, answer: Refusal, context: Context, at_least_s: f
 
 
 def _has_pod(entry: Entry, pod: Pod) -> Step:
+    """The run's one create has taken effect, so none is open any more."""
     step = write(entry, Created(entry.run, pod.metadata.uid))
     after = step.entry
     assert after is not None
-    step = then(step, version=pod.metadata.resource_version, refusal="")
+    step = then(step, version=pod.metadata.resource_version, refusal="", create_open_until_s=0.0)
     if after.state is not State.KILLING:
         return step
     return then(step, DeletePod(entry.run, entry.namespace, entry.name, after.uid), doing=Doing.DELETE)
