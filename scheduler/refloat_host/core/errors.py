@@ -23,6 +23,15 @@ class InvalidFieldError(InvalidArgumentError):
         super().__init__(f"{field}: {_shown(value)} {why}")
 
 
+class InvalidPodSpecError(InvalidFieldError):
+    """A pod spec holds what can't be used; `problem` quotes it, and `field` leads to it."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super(InvalidFieldError, self).__init__(f"{field}: {problem}")
+        self.field = field
+        self.value = problem
+
+
 class InvalidRetryPolicyError(InvalidArgumentError):
     """A retry policy that may not be stored; `why` names the rule and the value."""
 

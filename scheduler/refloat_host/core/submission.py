@@ -12,7 +12,7 @@ import msgspec
 from refloat_common.core.ids import JobId
 from refloat_common.core.jsontypes import JsonObject, JsonValue
 from refloat_common.core.taxonomy import ANNOTATION_FAIL_FAST, ANNOTATION_GANG_ID
-from refloat_host.core.errors import InvalidFieldError
+from refloat_host.core.errors import InvalidFieldError, InvalidPodSpecError
 from refloat_scheduler.core.events import Event, JobQueued, JobSubmitted
 from refloat_scheduler.core.fit.requirements import PodSpecError, container_amounts, items, requirements_of
 from refloat_scheduler.core.model import Job, Requirements
@@ -155,7 +155,7 @@ def _requirements(spec: JsonObject, path: str) -> Requirements:
         names += [_container(container, at) for container, at in items(spec, "initContainers")]
         requirements = requirements_of(spec)
     except PodSpecError as error:
-        raise InvalidFieldError(path, str(error), "can't be read") from error
+        raise InvalidPodSpecError(f"{path}.{error.path}", error.problem) from error
     for name in names:
         if names.count(name) > 1:
             raise InvalidFieldError(f"{path}.containers", name, "is the name of two containers")

@@ -21,6 +21,7 @@ class PodSpecError(ValueError):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
+        self.problem = problem
 
 
 def requirements_of(spec: JsonObject) -> Requirements:
