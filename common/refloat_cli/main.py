@@ -58,7 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for length in (2, 1):
         name = tuple(words[:length])
         if len(name) == length and name in COMMANDS:
-            return _run(name, words[length:])
+            try:
+                return _run(name, words[length:])
+            except KeyboardInterrupt:
+                # Also while the part is still being loaded.
+                return EXIT_INTERRUPTED
     return _refuse(words)
 
 
@@ -84,10 +88,7 @@ def _run(name: tuple[str, ...], arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"refloat {' '.join(name)}", description=command.summary, allow_abbrev=False)
     module.add_arguments(parser)
     run: Callable[[argparse.Namespace], int] = module.run
-    try:
-        return run(parser.parse_args(arguments))
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+    return run(parser.parse_args(arguments))
 
 
 def _refuse(words: list[str]) -> int:

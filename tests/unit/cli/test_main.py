@@ -93,6 +93,14 @@ def test_an_interrupted_part_ends_without_a_traceback(monkeypatch: pytest.Monkey
     assert main(["demo"]) == 130
 
 
+def test_neither_does_one_that_is_interrupted_while_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: str) -> types.ModuleType:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("refloat_cli.main.importlib.import_module", interrupted)
+    assert main(["demo"]) == 130
+
+
 def test_every_command_loads_and_can_be_run() -> None:
     load = "m = importlib.import_module({!r})\nm.add_arguments(argparse.ArgumentParser())\nassert callable(m.run)"
     code = "\n".join(["import argparse, importlib", *(load.format(command.module) for command in COMMANDS.values())])
