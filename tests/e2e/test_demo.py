@@ -89,7 +89,7 @@ def test_a_script_that_is_wrong_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_outlives_the_demo(number: signal.Signals, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     with subprocess.Popen([*DEMO, "--keep", str(kept)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as demo:
@@ -97,7 +97,7 @@ def test_no_process_outlives_the_demo(number: signal.Signals, tmp_path: Path) ->
         assert _processes_of(kept)
         demo.send_signal(number)
         code = demo.wait(20)
-    assert code == (128 + signal.SIGTERM if number is signal.SIGTERM else -signal.SIGKILL)
+    assert code == (-number if number is signal.SIGKILL else 128 + number)
     _wait(lambda: not _processes_of(kept))
 
 

@@ -57,7 +57,10 @@ def run(args: argparse.Namespace) -> int:
 
 def show(play: Play, args: argparse.Namespace, clusters: Clusters = fake_clusters) -> int:
     """Play it on these clusters and print what it came to; the exit code as of `run`."""
-    signal.signal(signal.SIGTERM, _terminated)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            # Under nohup the closing of the terminal is ignored, and stays so.
+            signal.signal(number, _terminated)
     names = [job.name for job in play.planned]
     if play.explain and play.explain not in names:
         return _complain(f"--explain: no job is named {play.explain!r}; the first is {names[0]}", WRONG_USAGE)

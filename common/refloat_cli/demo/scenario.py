@@ -7,14 +7,18 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from refloat_common.adapters.config_files import load_settings
 from refloat_common.core.jsontypes import JsonObject
+from refloat_common.core.quantity import parse
 from refloat_common.core.settings import FileModel, Flag, Whole
 from refloat_common.core.taxonomy import ANNOTATION_GANG_CARDINALITY, ANNOTATION_GANG_ID
+from refloat_fakekube.core.play.script import read_script
+from refloat_scheduler.core.policies.document import decode
+from refloat_scheduler.core.policies.validation import write_error
 
 SCRIPT_ANNOTATION = "fakekube.refloat.dev/script"
 MAX_JOBS = 20_000
@@ -23,6 +27,25 @@ MAX_JOBS = 20_000
 def _script(value: object) -> object:
     """A script is the name of one, or the JSON that the kubelets read; in the file it is a map."""
     return json.dumps(value, separators=(",", ":")) if isinstance(value, Mapping) else value
+
+
+def _readable(script: str) -> str:
+    """Refuses a script that the kubelets could not read."""
+    read_script(script)
+    return script
+
+
+def _amount(text: str) -> str:
+    """Refuses what is no quantity of Kubernetes."""
+    parse(text)
+    return text
+
+
+def _policy(document: dict[str, object]) -> dict[str, object]:
+    """Refuses a retry policy that the host would refuse."""
+    if problem := write_error(decode(cast("JsonObject", document))):
+        raise ValueError(problem)
+    return document
 
 
 class Expectation(FileModel):
@@ -41,8 +64,8 @@ class Expectation(FileModel):
 class Part(FileModel):
     """One job of a kind; a kind with several is a gang."""
 
-    script: Annotated[str, BeforeValidator(_script)] = "succeed"
-    memory: str = "64Mi"
+    script: Annotated[str, BeforeValidator(_script), AfterValidator(_readable)] = "succeed"
+    memory: Annotated[str, AfterValidator(_amount)] = "64Mi"
     expect: Expectation
 
 
@@ -66,9 +89,27 @@ class QueueChoice(FileModel):
 class Scenario(FileModel):
     """A scenario file. `policies` are retry policies as an operator writes them."""
 
-    policies: tuple[dict[str, object], ...] = ()
+    policies: tuple[Annotated[dict[str, object], AfterValidator(_policy)], ...] = ()
     queues: Annotated[tuple[QueueChoice, ...], Field(min_length=1)]
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        """Every name stands once, and every name that is referred to stands there."""
+        policies = [str(policy.get("name")) for policy in self.policies]
+        queues = [queue.name for queue in self.queues]
+        kinds = [kind.name for kind in self.kinds]
+        for what, names in (("policies", policies), ("queues", queues), ("kinds", kinds)):
+            for place, name in enumerate(names):
+                if name in names[:place]:
+                    raise ValueError(f"{what}[{place}].name: {name!r} is there twice")
+        for place, queue in enumerate(self.queues):
+            if queue.policy and queue.policy not in policies:
+                raise ValueError(f"queues[{place}].policy: no policy is named {queue.policy!r}")
+        for place, kind in enumerate(self.kinds):
+            if kind.queue not in queues:
+                raise ValueError(f"kinds[{place}].queue: no queue is named {kind.queue!r}")
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,9 @@ class Product:
             {
                 "policies": list(setup.policies),
                 "queues": [{"name": name, "policy": policy} for name, policy in setup.queues.items()],
-                "kinds": [{"name": "none", "queue": "none", "jobs": [{"expect": {"state": "succeeded"}}]}],
+                "kinds": [
+                    {"name": "none", "queue": next(iter(setup.queues)), "jobs": [{"expect": {"state": "succeeded"}}]}
+                ],
             },
         )
         anyio.run(fill_store, self.layout.store, scenario, [])
