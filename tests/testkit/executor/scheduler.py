@@ -75,11 +75,11 @@ class PlayedScheduler:
     # ---- the test's hand
 
     def lease(self, *leases: Lease) -> None:
-        self._say(Channel.CONTROL, Leases(epoch=self.epoch, leases=list(leases)))
+        self.say(Channel.CONTROL, Leases(epoch=self.epoch, leases=list(leases)))
 
     def kill(self, *runs: str) -> None:
         self.killed.update(runs)
-        self._say(Channel.CONTROL, Kill(epoch=self.epoch, runs=list(runs), reason="test"))
+        self.say(Channel.CONTROL, Kill(epoch=self.epoch, runs=list(runs), reason="test"))
 
     def of(self, run: str) -> list[Report]:
         return [report for report in self.reports if report.run == run]
@@ -121,7 +121,7 @@ class PlayedScheduler:
                     return
                 kills = sorted(self.killed.intersection(message.listed))
                 answer = HeartbeatAck(epoch=self.epoch, n=message.n, kills=kills, credits=CREDITS)
-                self._say(Channel.CONTROL, answer)
+                self.say(Channel.CONTROL, answer)
             case Reports():
                 self._commit(message)
             case Nodes():
@@ -149,7 +149,7 @@ class PlayedScheduler:
             credits=CREDITS,
             timing=TIMING,
         )
-        self._say(Channel.CONTROL, welcome)
+        self.say(Channel.CONTROL, welcome)
 
     def _commit(self, batch: Reports) -> None:
         have = self.have.get(batch.journal, 0)
@@ -159,8 +159,11 @@ class PlayedScheduler:
                 self.reports.append(report)
         self.have[batch.journal] = have
         if self.acks:
-            self._say(Channel.REPORTS, Ack(epoch=self.epoch, journal=batch.journal, have=have, credits=CREDITS))
+            self.say(Channel.REPORTS, Ack(epoch=self.epoch, journal=batch.journal, have=have, credits=CREDITS))
 
-    def _say(self, channel: Channel, message: Message) -> None:
-        self._to_executor.append((channel, encode(message)))
+    def say(self, channel: Channel, message: Message) -> None:
+        self.say_bytes(channel, encode(message))
+
+    def say_bytes(self, channel: Channel, frame: bytes) -> None:
+        self._to_executor.append((channel, frame))
         self._arrived.set()
