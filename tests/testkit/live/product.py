@@ -33,7 +33,7 @@ HOST = "host"
 NAMESPACE = "refloat-jobs"
 """The namespace of jobs in configs/kubernetes: the only one that the executor's Role is for."""
 POLL_S = 0.02
-READY_S = 20.0
+READY_S = 40.0
 SESSION = "a session with the scheduler was opened"
 Json = dict[str, Any]
 

@@ -5,6 +5,7 @@ event tells; it is deleted and gone before it is reported; the retry has more me
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from refloat_common.core.ids import JobId, pod_name
@@ -59,13 +60,17 @@ def at_first(play: Json) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Where the story is played. `within_s` is how long each of its steps may take."""
+    """Where the story is played. `within_s` is how long each of its steps may take.
+
+    `look` is called while a step is waited for; it may raise what ends the story before its time.
+    """
 
     product: Product
     kubelets: Kubelets
     onlooker: Onlooker
     within_s: float
     executor: str
+    look: Callable[[], None] = lambda: None
 
     def play(self, *, joins: NodeSpec | None = None) -> JobId:
         """Live through it, and check every step; `joins` is the node that comes meanwhile, if it is not there yet.
@@ -74,14 +79,21 @@ class Retry:
             AssertionError: a step did not come about in time, or not as it should.
         """
         product = self.product
-        product.until(lambda: product.has_session(self.executor), self.within_s, "the executor has a session")
+        self._until(lambda: product.has_session(self.executor), "the executor has a session")
         if joins is not None:
             self.kubelets.add(joins)
-        product.until(lambda: product.nodes_known(self.executor) == 2, self.within_s, "the host knows both nodes")
+        self._until(lambda: product.nodes_known(self.executor) == 2, "the host knows both nodes")
         [job] = product.submit(pod_spec(), annotations=at_first({"outcome": "hook-fails"}))
-        product.until(lambda: self._told(job), self.within_s, "the job is retried and succeeds")
+        self._until(lambda: self._told(job), "the job is retried and succeeds")
         self._check_pods(job)
         return job
+
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        def looked() -> bool:
+            self.look()
+            return condition()
+
+        self.product.until(looked, self.within_s, what)
 
     def _told(self, job: JobId) -> bool:
         told = [words for words in self.product.story(job) if words != "running"]
