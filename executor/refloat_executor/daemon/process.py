@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 import anyio
 import anyio.abc
@@ -46,10 +47,22 @@ async def run_process(settings: ExecutorSettings) -> int:
                 "runs": len(ports.journal.loaded.books.entries),
                 "health_port": port,
             })  # fmt: skip
-            return await _run(executor, log)
+            return await run_until_signal(executor, log)
 
 
-async def _run(executor: Executor, log: Log) -> int:
+class Stoppable(Protocol):
+    """What `run_until_signal` needs of an executor."""
+
+    async def run(self) -> None:
+        """Run until stopped."""
+
+    def stop(self) -> None:
+        """End soon."""
+
+
+async def run_until_signal(executor: Stoppable, log: Log) -> int:
+    """Run; SIGTERM and SIGINT stop. Gives the exit code."""
+
     async def stop_on_signal(*, task_status: anyio.abc.TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             task_status.started()
