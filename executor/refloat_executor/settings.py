@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from refloat_common.core.categories import ErrorCategories
+from refloat_common.core.link.keys import is_name
 from refloat_common.core.regex import Pattern, UnsupportedPatternError
 from refloat_common.core.settings import Duration, FileModel, Flag, Whole
 
@@ -16,6 +17,8 @@ Count = Annotated[Whole, Field(ge=1, le=1_000_000)]
 Port = Annotated[Whole, Field(ge=0, le=65535)]
 Size = Annotated[Whole, Field(ge=1 << 20)]
 """Bytes, at least 1 MiB."""
+Namespace = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+"""A name that Kubernetes takes for a namespace."""
 
 
 def _usable_pattern(source: str) -> str:
@@ -30,10 +33,16 @@ OperatorPattern = Annotated[str, AfterValidator(_usable_pattern)]
 """A pattern that RE2 takes."""
 
 
+def _executor_name(text: str) -> str:
+    if not is_name(text):
+        raise ValueError("input should be a name of at most 63 letters, digits, '-', '.' or '_'")
+    return text
+
+
 class ApplicationSettings(FileModel):
     """`application`: who this executor is, how much it takes, and how it names failures."""
 
-    cluster_id: Annotated[str, Field(min_length=1, max_length=63)]
+    cluster_id: Annotated[str, AfterValidator(_executor_name)]
     """This executor's id, which its key is bound to. One per cluster."""
     pool: str = "default"
     """Written on each pod as the annotation `armadaproject.io/pool`."""
@@ -58,7 +67,7 @@ class KubernetesSettings(FileModel):
     """The context in that file. Empty: its current one."""
     strict_tls: Flag = True
     """Off for a cluster whose certificates lack the extensions that Python 3.13 demands."""
-    namespaces: tuple[Annotated[str, Field(min_length=1, max_length=63)], ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
     """The namespaces of jobs. Empty: all, which needs the rights for all."""
     qps: Annotated[float, Field(gt=0, le=100_000, alias="QPS")] = 200.0
     """Requests per second that may be sent over a longer time, watches not counted."""

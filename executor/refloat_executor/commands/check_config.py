@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from refloat_common.adapters.config_files import ConfigFileError, load_settings
+from refloat_common.adapters.zmq_link.options import EndpointRefusedError, check_endpoint
 from refloat_common.core.categories import CategoryConfigError, ErrorCategories, compile_categories
 from refloat_common.core.settings import SettingsError
 from refloat_executor.settings import ExecutorSettings
@@ -26,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = load_settings(ExecutorSettings, args.config)
         compile_categories(settings.application.error_categories)
+        check_endpoints(settings)
     except (ConfigFileError, SettingsError, CategoryConfigError) as error:
         sys.stderr.write(f"refloat executor check-config: {error}\n")
         return FINDING
@@ -34,6 +36,20 @@ def run(args: argparse.Namespace) -> int:
     rules = sum(len(category.rules) for category in settings.application.error_categories.categories)
     print(f"executor {settings.application.cluster_id}: settings are good, {rules} rules")
     return OK
+
+
+def check_endpoints(settings: ExecutorSettings) -> None:
+    """Refuse addresses that can't be connected to.
+
+    Raises:
+        SettingsError: which one, and why.
+    """
+    link = settings.link
+    for key, endpoint in (("link.control", link.control), ("link.reports", link.reports)):
+        try:
+            check_endpoint(endpoint, secure=not link.insecure)
+        except EndpointRefusedError as error:
+            raise SettingsError(key, str(error)) from None
 
 
 def warnings_about(settings: ExecutorSettings) -> Iterator[str]:

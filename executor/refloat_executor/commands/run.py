@@ -9,7 +9,6 @@ import anyio
 from refloat_common.adapters.config_files import ConfigFileError, load_settings
 from refloat_common.adapters.failpoints import FailpointRefusedError
 from refloat_common.adapters.zmq_link.keys import KeyFileError
-from refloat_common.adapters.zmq_link.options import EndpointRefusedError
 from refloat_common.core.categories import CategoryConfigError, compile_categories
 from refloat_common.core.settings import SettingsError
 from refloat_executor.adapters.health import PortTakenError
@@ -20,6 +19,7 @@ from refloat_executor.adapters.journal import (
     NetworkFileSystemError,
 )
 from refloat_executor.adapters.kube import KubeConfigError
+from refloat_executor.commands.check_config import check_endpoints
 from refloat_executor.daemon.process import run_process
 from refloat_executor.settings import ExecutorSettings
 
@@ -27,7 +27,6 @@ REFUSED = 1
 _CANNOT_START = (
     CategoryConfigError,
     ConfigFileError,
-    EndpointRefusedError,
     FailpointRefusedError,
     JournalBrokenError,
     JournalInUseError,
@@ -55,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
         settings = load_settings(ExecutorSettings, args.config)
         # Before anything is opened: what is wrong with the rules should not wait for what is wrong with the world.
         compile_categories(settings.application.error_categories)
+        check_endpoints(settings)
         return anyio.run(run_process, settings, backend_options={"use_uvloop": False})
     except _CANNOT_START as error:
         sys.stderr.write(f"refloat executor run: {error}\n")

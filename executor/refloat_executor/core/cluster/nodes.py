@@ -12,14 +12,13 @@ from refloat_common.core.pods import Node
 
 @dataclass(frozen=True, slots=True)
 class NodeDelta:
-    """Nodes that were added or changed, and the names of those that went; with `full` everything there is."""
+    """Nodes that were added or changed, and the names of those that went."""
 
     upserted: tuple[NodeFacts, ...] = ()
     removed: tuple[str, ...] = ()
-    full: bool = False
 
     def __bool__(self) -> bool:
-        return self.full or bool(self.upserted or self.removed)
+        return bool(self.upserted or self.removed)
 
 
 class NodeBook:
@@ -40,10 +39,6 @@ class NodeBook:
         What the scheduler can't see must not be avoided: its probe would count a node that the pod may not run on.
         """
         return self._id_values.get(node_name, "")
-
-    def all(self) -> tuple[NodeFacts, ...]:
-        """Facts of every node, by name."""
-        return tuple(self._facts[name] for name in sorted(self._facts))
 
     def replace(self, nodes: Iterable[Node]) -> NodeDelta:
         """Take over a complete list."""

@@ -35,6 +35,14 @@ def test_good_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
             "application.errorCategories",
         ),
         ("a: [", "executor.yaml:1"),
+        (GOOD.replace("E1", "a b"), "application.clusterId: input should be a name of at most 63 letters"),
+        (
+            GOOD.replace("tcp://127.0.0.1:1", "127.0.0.1:1"),
+            "link.control: '127.0.0.1:1': the link needs tcp://HOST:PORT",
+        ),
+        (GOOD.replace(":2", ":99999"), "link.reports: 'tcp://127.0.0.1:99999': the link needs tcp://HOST:PORT"),
+        (GOOD.replace("127.0.0.1:2", "10.0.0.1:2"), "link.reports: 'tcp://10.0.0.1:2': an insecure link is allowed on"),
+        (GOOD + "kubernetes: {namespaces: [Bad]}", "kubernetes.namespaces[0]: string should match pattern"),
     ],
 )
 @pytest.mark.parametrize("command", ["check-config", "run"])

@@ -49,30 +49,28 @@ def test_the_shipped_file_says_every_key_and_only_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "problem"),
+    ("path", "value", "named"),
     [
         (
             "kubernetes.trackedNodeLabel",
             [],
             "kubernetes.trackedNodeLabel: unknown key; did you mean trackedNodeLabels?",
         ),
-        ("application.clusterId", "", "application.clusterId: string should have at least 1 character, got ''"),
-        ("kubernetes.QPS", 0, "kubernetes.QPS: must be more than 0.0, got 0"),
-        ("kubernetes.podKillTimeout", "30", None),
-        ("kubernetes.podKillTimeout", "0s", None),
-        ("kubernetes.fatalPodSubmissionErrors", ["(a"], None),
-        ("httpPort", 70000, "httpPort: must be at most 65535, got 70000"),
-        ("logLevel", "loud", None),
-        ("journal.maxBytes", 5, None),
-        ("link.secretKey", "/k", None),
+        ("application.clusterId", "", "application.clusterId: "),
+        ("kubernetes.QPS", 0, "kubernetes.QPS: "),
+        ("kubernetes.podKillTimeout", "30", "kubernetes.podKillTimeout: "),
+        ("kubernetes.podKillTimeout", "0s", "kubernetes.podKillTimeout: "),
+        ("kubernetes.fatalPodSubmissionErrors", ["(a"], "kubernetes.fatalPodSubmissionErrors[0]: "),
+        ("httpPort", 70000, "httpPort: "),
+        ("logLevel", "loud", "logLevel: "),
+        ("journal.maxBytes", 5, "journal.maxBytes: "),
+        ("link.secretKey", "/k", "link: "),
     ],
 )
-def test_what_can_not_be_meant_is_refused_by_name(path: str, value: object, problem: str | None) -> None:
+def test_what_can_not_be_meant_is_refused_by_name(path: str, value: object, named: str) -> None:
     with pytest.raises(SettingsError) as refused:
         parse_settings(ExecutorSettings, with_change(path, value))
-    assert str(refused.value).startswith(path.split(".", maxsplit=1)[0])
-    if problem is not None:
-        assert str(refused.value) == problem
+    assert str(refused.value).startswith(named)
 
 
 @pytest.mark.parametrize("missing", ["application", "link"])
