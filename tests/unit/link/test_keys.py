@@ -113,8 +113,8 @@ def test_an_empty_list_lets_nobody_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("executors: 7", "executors: input should be a valid dictionary"),
-        ("executors: {east: key}", "executors.east: input should be a valid list"),
+        ("executors: 7", "executors: input should be a map of keys to values"),
+        ("executors: {east: key}", "executors.east: input should be a list"),
         ("executors: {east: [short]}", "executors.east[0]: input should be a public key of 40 characters"),
         (f"executors: {{'a b': [{KEY_A}]}}", "input should be an executor's name: at most 63 letters"),
         (f"executors: {{east: [{KEY_A}], west: [{KEY_A}]}}", "stands under both east and west"),

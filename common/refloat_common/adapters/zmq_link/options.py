@@ -10,6 +10,7 @@ from refloat_common.core.messages import MAX_FRAME_BYTES
 
 ZAP_DOMAIN: Final = b"refloat"
 QUEUE_FRAMES: Final = 64
+MAX_PORT: Final = 65535
 YIELD_EVERY_FRAMES: Final = 64
 """A receive that finds a frame waiting does not let anybody else run."""
 
@@ -56,7 +57,7 @@ def check_endpoint(endpoint: str, *, secure: bool) -> str:
     """
     scheme, _, address = endpoint.partition("://")
     host, _, port = address.rpartition(":")
-    if scheme != "tcp" or not host or not (port.isdecimal() or port == "*"):
+    if scheme != "tcp" or not host or not (port == "*" or (port.isdecimal() and int(port) <= MAX_PORT)):
         raise EndpointRefusedError(endpoint, "the link needs tcp://HOST:PORT")
     if not secure and not _is_loopback(host):
         raise EndpointRefusedError(

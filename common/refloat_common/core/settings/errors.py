@@ -15,6 +15,12 @@ _BOUNDS = {
     "less_than": ("lt", "less than"),
     "less_than_equal": ("le", "at most"),
 }
+_KINDS = {
+    "dict_type": "input should be a map of keys to values",
+    "model_type": "input should be a map of keys to values",
+    "list_type": "input should be a list",
+    "tuple_type": "input should be a list",
+}
 _PYTHON_DURATION = re.compile(r"datetime\.timedelta\((.*)\)")
 _PYTHON_PART = re.compile(r"(\w+)=(-?\d+)")
 _SHOWN_VALUE_CHARACTERS = 80
@@ -61,7 +67,7 @@ def first_problem(error: ValidationError, root: str, known_keys: Sequence[str]) 
         return SettingsError(path, f"unknown key; {advice}")
     if kind == "missing":
         return SettingsError(path, "is required")
-    message = finding["msg"].removeprefix("Value error, ")
+    message = _KINDS.get(kind, finding["msg"].removeprefix("Value error, "))
     if finding["type"] == "value_error" and isinstance(finding["input"], Mapping):
         # A rule over several keys of a block names them and their values itself.
         return SettingsError(path, message)
