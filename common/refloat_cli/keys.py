@@ -25,5 +25,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"secret key: {secret_path} (mode 0600; give it to {arguments.name} alone)")
     print(f"public key: {public_path}")
     print("an executor's public key is listed in the scheduler's file of executor keys:")
-    print(f'executors:\n  {arguments.name}:\n    - "{public}"')
+    # Quoted: an executor may be named 7 or null.
+    print(f'executors:\n  "{arguments.name}":\n    - "{public}"')
     return 0

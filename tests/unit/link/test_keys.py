@@ -158,15 +158,16 @@ def test_a_list_that_breaks_is_told_once_and_the_last_good_one_stays(tmp_path: P
 # ---- the command
 
 
+@pytest.mark.parametrize("name", ["east-1", "7", "null"])
 def test_the_command_makes_a_pair_and_prints_a_list_that_can_be_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["keys", "new", "--out", str(tmp_path), "east-1"]) == 0
+    assert main(["keys", "new", "--out", str(tmp_path), name]) == 0
     printed = capsys.readouterr().out
-    secret = (tmp_path / "east-1.secret").read_text().strip()
+    secret = (tmp_path / f"{name}.secret").read_text().strip()
     assert secret not in printed
     book = listed(tmp_path / "k.yaml", printed[printed.index("executors:\n") :])
-    assert book.executor_of(zmq.curve_public(secret.encode()).decode()) == "east-1"
+    assert book.executor_of(zmq.curve_public(secret.encode()).decode()) == name
 
 
 def test_the_command_says_in_one_line_what_it_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
