@@ -90,7 +90,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"store": {"url": "sqlite:////nowhere/at/all/host.db"}}, "No such file or directory: '/nowhere/at/all/"),
+        ({"store": {"url": "sqlite:////dev/null/at/all/host.db"}}, "Not a directory: '/dev/null/at"),
         ({"store": {"url": "postgresql://nobody@127.0.0.1:1/none"}}, "store.url: the database can't be used: "),
         ({"plugin": "other"}, "plugin: 'other' is not installed; the entry-point group refloat.scheduler_plugins has"),
         (

@@ -8,6 +8,9 @@ from pathlib import Path
 from refloat_common.adapters.config_files import ConfigFileError, load_settings
 from refloat_common.adapters.zmq_link.options import EndpointRefusedError, check_endpoint
 from refloat_common.core.settings import SettingsError
+from refloat_host.adapters.plugins import PluginMissingError, find_plugin
+from refloat_host.adapters.store.errors import StoreUrlError
+from refloat_host.adapters.store.opening import read_url
 from refloat_host.settings import HostSettings
 
 OK, FINDING = 0, 1
@@ -26,7 +29,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = load_settings(HostSettings, args.config)
         check_endpoints(settings)
-    except (ConfigFileError, SettingsError) as error:
+        read_url(settings.store.url)
+        find_plugin(settings.plugin)
+    except (ConfigFileError, PluginMissingError, SettingsError, StoreUrlError) as error:
         sys.stderr.write(f"refloat host check-config: {error}\n")
         return FINDING
     for warning in (*settings.warnings(), *warnings_about(settings)):

@@ -10,7 +10,6 @@ import zmq
 from refloat_cli.main import main
 from refloat_common.adapters.config_files import ConfigFileError, read_tree
 from refloat_common.adapters.zmq_link.keys import KeyBook, KeyFileError, Secret, make_pair, read_public, read_secret
-from refloat_common.core.settings import SettingsError
 
 KEY_A, KEY_B = "a" * 40, "b" * 40
 
@@ -122,8 +121,9 @@ def test_an_empty_list_lets_nobody_in(tmp_path: Path) -> None:
     ],
 )
 def test_a_list_that_makes_no_sense_is_refused_with_the_place(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(KeyFileError) as caught:
         listed(tmp_path / "k.yaml", text)
+    assert str(caught.value).startswith(f"{tmp_path}/k.yaml: ")
     assert problem in str(caught.value)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import zmq
 
 from refloat_common.core.link.keys import KEY_CHARACTERS, ExecutorKeys, is_key, is_name
-from refloat_common.core.settings import parse_settings
+from refloat_common.core.settings import SettingsError, parse_settings
 
 MAX_KEY_FILE_BYTES: Final = 4096
 ReadTree = Callable[[Path], Mapping[str, object]]
@@ -141,8 +141,8 @@ class KeyBook:
         """Read the file once; `read_tree` reads YAML.
 
         Raises:
-            KeyFileError: the file can't be read.
-            SettingsError: it does not say what it should.
+            ConfigFileError: the file can't be read.
+            KeyFileError: it does not say what it should.
         """
         self._path = path
         self._read_tree = read_tree
@@ -157,8 +157,8 @@ class KeyBook:
         """Read the file again if it has changed; whether the keys have.
 
         Raises:
-            KeyFileError: it can't be read; once for each change of the file.
-            SettingsError: it does not say what it should; the same.
+            ConfigFileError: it can't be read; once for each change of the file.
+            KeyFileError: it does not say what it should; the same.
         """
         signature = self._signature()
         if signature == self._seen:
@@ -169,7 +169,12 @@ class KeyBook:
         return self._executors != before
 
     def _load(self) -> dict[str, str]:
-        return parse_settings(ExecutorKeys, self._read_tree(self._path)).by_key()
+        tree = self._read_tree(self._path)
+        try:
+            return parse_settings(ExecutorKeys, tree).by_key()
+        except SettingsError as error:
+            # It is not the file of settings that is at fault.
+            raise KeyFileError(self._path, str(error)) from None
 
     def _signature(self) -> tuple[int, int, int]:
         try:

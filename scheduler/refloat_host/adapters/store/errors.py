@@ -3,7 +3,10 @@
 `StoreUnavailable`, the passing one, is the contract's own (see `refloat_scheduler.service.contract`).
 """
 
+import re
 from pathlib import Path
+
+_PASSWORD = re.compile(r"(//[^/@]*:)[^/@]*@")
 
 
 class StoreLockedError(Exception):
@@ -31,11 +34,13 @@ class StoreForeignError(Exception):
 
 
 class StoreUrlError(ValueError):
-    """The setting `store.url` names no database that can be used."""
+    """The setting `store.url` names no database that can be used. A password in it is not shown."""
 
     def __init__(self, url: str) -> None:
+        shown = _PASSWORD.sub(r"\1***@", url)
         super().__init__(
-            f"store.url: {url!r} is neither sqlite:///PATH nor postgresql://USER@HOST/NAME: no other store is supported"
+            f"store.url: {shown!r} is neither sqlite:///PATH nor postgresql://USER@HOST/NAME: no other store is "
+            "supported"
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 
@@ -30,21 +30,32 @@ class Opened:
 
 
 def open_store(url: str) -> Opened:
-    """Open a store by its URL; a SQLite file that does not exist is made.
+    """Open a store by its URL; a SQLite file that does not exist is made, and its folder.
 
     Raises:
         StoreUrlError: neither SQLite on a file nor PostgreSQL.
         StoreLockedError: another host has the file.
     """
+    parsed = read_url(url)
+    if parsed.database is not None and parsed.get_backend_name() == "sqlite":
+        return _open_sqlite(Path(parsed.database))
+    return _open_postgres(parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False))
+
+
+def read_url(url: str) -> URL:
+    """The parts of a store's URL.
+
+    Raises:
+        StoreUrlError: neither SQLite on a file nor PostgreSQL.
+    """
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
+        # The second for a port that is no number.
         raise StoreUrlError(url) from None
     backend = parsed.get_backend_name()
-    if backend == "postgresql":
-        return _open_postgres(parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False))
-    if backend == "sqlite" and parsed.database and parsed.database != ":memory:":
-        return _open_sqlite(Path(parsed.database))
+    if backend == "postgresql" or (backend == "sqlite" and parsed.database not in (None, "", ":memory:")):
+        return parsed
     raise StoreUrlError(url)
 
 
@@ -60,6 +71,7 @@ def open_memory(connection: sqlite3.Connection) -> Opened:
 
 
 def _open_sqlite(path: Path) -> Opened:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = _lock(path.with_name(path.name + ".lock"))
     # Pod specs and messages are the users': nobody else may read them. SQLite's other files take over these rights.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

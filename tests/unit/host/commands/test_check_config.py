@@ -48,6 +48,8 @@ def test_a_default_policy_that_nobody_applies_is_warned_of(capsys: pytest.Captur
         ),
         ("link: {insecure: true, reports: nowhere}", "link.reports: 'nowhere': the link needs tcp://HOST:PORT"),
         (INSECURE + "store: {url: 'mysql://h/x'}", "store.url: input should be sqlite:///PATH or postgresql://"),
+        (INSECURE + "store: {url: 'postgresql://u@h:port/x'}", "store.url: 'postgresql://u@h:port/x' is neither"),
+        (INSECURE + "plugin: nosuch", "plugin: 'nosuch' is not installed"),
         (INSECURE + "metrics: {port: 70000}", "metrics.port: must be at most 65535, got 70000"),
         (INSECURE + "logLevel: loud", "logLevel: "),
         (INSECURE + "executorTimeot: 1h", "executorTimeot: unknown key; did you mean executorTimeout?"),

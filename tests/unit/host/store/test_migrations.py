@@ -101,6 +101,16 @@ def test_other_stores_are_refused_by_name(url: str) -> None:
         open_store(url)
 
 
+def test_an_address_that_makes_no_sense_is_shown_without_its_password() -> None:
+    with pytest.raises(StoreUrlError, match=r"store\.url: 'postgresql://u:\*\*\*@h:port/x' is neither"):
+        open_store("postgresql://u:hidden@h:port/x")
+
+
+def test_the_folder_of_a_new_store_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    open_store(sqlite_url(tmp_path / "var" / "lib")).close()
+    assert (tmp_path / "var" / "lib").stat().st_mode & 0o777 == 0o700
+
+
 def test_the_file_is_synced_at_every_commit(tmp_path: Path) -> None:
     opened = open_store(sqlite_url(tmp_path))
     with opened.writer.connect() as connection:
