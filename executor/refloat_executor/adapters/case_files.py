@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from refloat_common.core.pods import Event, Pod
+from refloat_executor.core.cluster.wire import repaired
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 """Of a pod or its events; etcd holds 1.5 MiB an object at most."""
@@ -46,6 +48,24 @@ _events_decoder = msgspec.json.Decoder(list[Event])
 _event_list_decoder = msgspec.json.Decoder(_EventList)
 
 
+_D = TypeVar("_D")
+
+
+def _decode(decoder: "msgspec.json.Decoder[_D]", raw: bytes) -> _D:
+    """Decode; what is not quite text is repaired, as the daemon repairs what the API server sends.
+
+    Raises:
+        msgspec.DecodeError: no JSON, or not of the shape asked for.
+    """
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeError):
+        text = repaired(raw)
+        if text is None:
+            raise
+        return decoder.decode(text)
+
+
 def read_pod(file: Path, events_file: Path | None, message: str | None) -> Case:
     """One pod; its id is the pod's name.
 
@@ -54,10 +74,10 @@ def read_pod(file: Path, events_file: Path | None, message: str | None) -> Case:
     """
     raw = _read(file)
     try:
-        kind = _kind_decoder.decode(raw).kind
+        kind = _decode(_kind_decoder, raw).kind
         if kind != "Pod":
             raise BadCaseError(file, None, f"$.kind: must be Pod, is {kind}")
-        pod = _pod_decoder.decode(raw)
+        pod = _decode(_pod_decoder, raw)
     except msgspec.DecodeError as error:
         raise BadCaseError(file, None, str(error)) from None
     events = None if events_file is None else _read_events(events_file)
@@ -68,8 +88,8 @@ def _read_events(file: Path) -> list[Event]:
     raw = _read(file)
     try:
         if raw.lstrip().startswith(b"{"):
-            return _event_list_decoder.decode(raw).items
-        return _events_decoder.decode(raw)
+            return _decode(_event_list_decoder, raw).items
+        return _decode(_events_decoder, raw)
     except msgspec.DecodeError as error:
         raise BadCaseError(file, None, str(error)) from None
 
@@ -100,7 +120,7 @@ def read_cases(file: Path) -> Iterator[Case | BadCaseError]:
                     yield BadCaseError(file, number, f"is longer than {MAX_LINE_BYTES} bytes")
                     continue
                 try:
-                    yield _case_decoder.decode(line)
+                    yield _decode(_case_decoder, line)
                 except msgspec.DecodeError as error:
                     yield BadCaseError(file, number, str(error))
     except OSError as error:

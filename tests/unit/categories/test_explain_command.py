@@ -153,18 +153,21 @@ def test_a_bad_line_is_named_and_the_others_are_classified(command: Command) -> 
         b"",
         b'{"id": "c", "pod": {"status": {"containerStatuses": [{"state": {"terminated": {"exitCode": "x"}}}]}}}',
         b'{"id": "d", "pod": {"status": {"phase": "Failed"}}, "message": "manifest unknown", "events": null}',
-        b'{"id": "e", "pod": {"status": {"phase": "Failed", "message": "\xff"}}}',
+        b'{"id": "e", "pod": {"status": {"phase": "Failed", "message": "\xff manifest unknown"}}}',
+        b'{"id": "f", "pod": {"status": {"phase": "Failed", "message": "\\ud800 manifest unknown"}}}',
     ]
     (command.folder / "cases.jsonl").write_bytes(b"\n".join(lines))
     code, out, err = command.run("--cases", str(command.folder / "cases.jsonl"), "--output", "json")
     answers = [json.loads(line) for line in out.splitlines()]
-    assert (code, [(a["id"], a["category"]) for a in answers]) == (1, [("a", "oom"), ("d", "image")])
+    assert (code, [(a["id"], a["category"]) for a in answers]) == (
+        1,
+        [("a", "oom"), *((name, "image") for name in "def")],
+    )
     assert [line.removeprefix("refloat executor explain: cases.jsonl: ") for line in err.splitlines()] == [
         "line 2: Object missing required field `pod`",
         "line 3: JSON is malformed: invalid character (byte 4)",
         "line 4: Expected `str`, got `int` - at `$.id`",
         "line 6: Expected `int`, got `str` - at `$.pod.status.containerStatuses[0].state.terminated.exitCode`",
-        "line 8: Invalid UTF-8 encoded string",
     ]
 
 

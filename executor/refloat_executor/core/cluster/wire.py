@@ -143,16 +143,16 @@ def _decode(decoder: "msgspec.json.Decoder[_D]", body: bytes) -> _D:
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeError) as error:
-        repaired = _repaired(body)
-        if repaired is None:
+        text = repaired(body)
+        if text is None:
             raise UnreadableError("response", str(error)) from None
     try:
-        return decoder.decode(repaired)
+        return decoder.decode(text)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise UnreadableError("response", str(error)) from None
 
 
-def _repaired(body: bytes) -> bytes | None:
+def repaired(body: bytes) -> bytes | None:
     """The same JSON with what is not text replaced; None where it is no JSON at all."""
     try:
         value: object = json.loads(body.decode("utf-8", "replace"), strict=False)
