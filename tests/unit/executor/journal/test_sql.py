@@ -1,6 +1,8 @@
 """What the journal keeps, and what it lets go."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -26,8 +28,9 @@ DAY_MS = 86_400_000
 
 
 @pytest.fixture
-def connection() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:")
+def connection() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as opened:
+        yield opened
 
 
 @pytest.fixture
