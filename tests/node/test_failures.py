@@ -77,7 +77,7 @@ def test_a_job_ends_as_its_script_says(told: Told, name: str) -> None:
     assert tuple(words for words in told.product.story(job_id) if words != "running") == job.events
     failures, attempts = told.failures(name), len(job.expect.failures)
     reported = sorted((each.name, each.exit_code) for each in failures[-1].container_statuses) if failures else []
-    assert reported == sorted(job.exits)
+    assert reported == sorted(job.exits) or (job.unclear and not reported)
     verdicts = [(one["retry"], _category(one), one["gate"], one["policy"]) for one in told.product.explanations(job_id)]
     fails = job.expect.state == "failed"
     assert verdicts == [

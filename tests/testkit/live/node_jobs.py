@@ -32,6 +32,7 @@ class NodeJob(PlannedJob):
 
     `events` are all that must be told of it, in order, but for `running`, which a short pod may never be seen to be.
     `exits`: the containers that the last failure tells of, with their exit codes. `kept`: the last pod stays.
+    `unclear`: the kubelet may lose the containers from sight before it tells how they ended, and tell of none.
     `after`: the job that must be running before this one is submitted.
     """
 
@@ -39,6 +40,7 @@ class NodeJob(PlannedJob):
     events: tuple[str, ...] = ()
     exits: tuple[tuple[str, int], ...] = ()
     kept: bool = True
+    unclear: bool = False
     after: str = ""
 
     def pod_spec(self) -> Json:
@@ -73,10 +75,13 @@ def _jobs_of_limits() -> Sequence[NodeJob]:
     scratch: object = [{"name": "scratch", "emptyDir": {"sizeLimit": "5Mi"}}]
     probe: object = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
     probed = _container("main", "sleep 1000", livenessProbe=probe)
-    return [
-        _failing("exceeds-its-deadline", "limits/deadline", _pod(slow, activeDeadlineSeconds=8), killed),
+    evicted = [
         _failing("outgrows-its-disk-limit", "limits/disk", _pod(own), killed),
         _failing("outgrows-its-volume", "limits/disk", _pod(volume, volumes=scratch), killed),
+    ]
+    return [
+        *(replace(job, unclear=True) for job in evicted),
+        _failing("exceeds-its-deadline", "limits/deadline", _pod(slow, activeDeadlineSeconds=8), killed),
         _failing("fails-its-liveness-probe", "stopped/probe", _pod(probed), killed),
     ]
 
@@ -162,11 +167,12 @@ def _container(name: str, script: str, **fields: object) -> Json:
 
 
 def _hog(mib: int) -> str:
-    """Uses so much memory at once. The shell outlives the kernel's kill by a second.
+    """Uses so much memory at once, and is killed for it; the shell around it tells with which code.
 
-    A container that ends in the very moment of the kill is now and then called `Error` instead of `OOMKilled`.
+    Not at once after its start: the runtime begins to listen for the kernel's kills when a container runs already, and
+    one that it has missed it calls `Error` instead of `OOMKilled`. Nor does it end together with what was killed.
     """
-    return f"dd if=/dev/zero of=/dev/null bs={mib}M count=1; code=$?; sleep 1; exit $code"
+    return f"sleep 2; dd if=/dev/zero of=/dev/null bs={mib}M count=1; code=$?; sleep 1; exit $code"
 
 
 def _writer(folder: str) -> str:
