@@ -10,7 +10,7 @@ comma := ,
 REQUIRED := $(subst $(comma), ,$(REFLOAT_REQUIRE))
 NODE ?= $(filter node,$(REQUIRED))
 
-.PHONY: venv demo test check bench lint types contracts build kube-assets node-demo node-latency
+.PHONY: venv demo test check bench lint types contracts build spec spec-mutants spec-page kube-assets node-demo node-latency
 
 venv: $(STAMP)
 
@@ -25,6 +25,18 @@ demo: $(STAMP)
 
 test: $(STAMP) $(if $(filter kube node,$(REQUIRED)),kube-assets)
 	$(BIN)/python -m pytest $(ARGS)
+
+# The tests that hold the specification's sentences, and no others: ends with "N rows: H held, P later".
+spec: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m testkit.specification tests $(ARGS)
+
+# Breaks each sentence's rule in a copy of the tree; fails if its test stays green. ARGS="budgets" tries those alone.
+spec-mutants: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m testkit.specification mutants $(ARGS)
+
+# Writes docs/specification.md from tests/spec/rows.
+spec-page: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m testkit.specification page
 
 # etcd and kube-apiserver for the kube tests; with NODE=1 also kubelet, scheduler, controller manager, kubectl, and as root
 # the Debian packages that the node tests need.

@@ -70,8 +70,10 @@ def test_the_changes_are_those_of_the_rule_that_retried() -> None:
 def test_a_block_on_a_fail_rule_has_no_effect() -> None:
     async def scenario(s: System) -> None:
         await s.policy("p", rule("Fail", "oom", affinity=AVOID, resources=grows(factor=2.0)), default="Retry")
-        job = await s.ended(await s.submit(needs("100Mi")))
+        job_id = await s.submit(needs("100Mi"))
+        job = await s.ended(job_id)
         assert (job.state, len(job.runs), job.record) == (JobState.FAILED, 1, MutationRecord())
+        assert [verdict["mutations"] for verdict in await s.verdicts(job_id)] == [[]]
         assert job.requirements.requests["memory"] == "64Mi"
 
     live(scenario)
@@ -292,6 +294,8 @@ def test_requests_and_limits_grow_together_and_the_pod_runs_with_them() -> None:
     ids=["factor", "static"],
 )
 def test_growth_compounds_over_the_retries(memory: dict[str, object], sizes: list[str]) -> None:
+    """In what the job asks for, and in what is written on its pods."""
+
     async def scenario(s: System) -> None:
         await s.policy("p", rule("Retry", "oom", resources=grows(**memory)), default="Fail")
         job_id = await s.submit(needs("10Gi"))
@@ -299,6 +303,7 @@ def test_growth_compounds_over_the_retries(memory: dict[str, object], sizes: lis
         assert len(job.runs) == 4
         after = [mutation["after"] for verdict in await s.verdicts(job_id) for mutation in _changes(verdict)]
         assert after == [f"{size}/{size}" for size in sizes[1:]]
+        assert (job.record.memory_factor, job.record.memory_static) in ((3.375, ""), (0.0, "96Mi"))
 
     live(scenario)
 

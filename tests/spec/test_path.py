@@ -50,9 +50,10 @@ def test_a_failed_pod_of_a_delete_category_is_deleted_and_seen_to_be_gone_before
         named = place(s, "pod.detect", uid=uid, action="Delete", category="app")
         deleted = place(s, "kube.call", verb="delete", uid=uid)
         removed = place(s, "truth.pod", uid=uid, phase="Removed")
+        looked = place(s, "kube.call", verb="get", run=str(run.run_id), result="missing")
         gone = place(s, "pod.gone", uid=uid)
         reported = place(s, "jrn.synced", run=str(run.run_id), report="failed")
-        assert named < removed < deleted < gone < reported  # a call is noted with its answer
+        assert named < removed < deleted < looked < gone < reported  # a call is noted with its answer
 
     live(scenario)
 

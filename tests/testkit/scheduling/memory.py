@@ -207,7 +207,7 @@ class MemoryTransaction:
 class MemoryHost:
     """The host: runs each transaction on a copy, and keeps the copy only if all went well.
 
-    `down` makes the store refuse, `policies_down` the reading of policies alone.
+    `down` makes the store refuse, `policies_down` the reading of policies alone; `loads` counts how often it was tried.
     """
 
     def __init__(self, policies: Sequence[PolicyDocument] = ()) -> None:
@@ -216,6 +216,7 @@ class MemoryHost:
         self.notices: list[Notice] = []
         self.down = False
         self.policies_down = False
+        self.loads = 0
 
     def run(self, work: Callable[[MemoryTransaction], T]) -> T:
         """One transaction, without waiting."""
@@ -238,6 +239,7 @@ class MemoryHost:
         """See the contract."""
 
         async def loaded() -> Sequence[PolicyDocument]:
+            self.loads += 1
             if self.down or self.policies_down:
                 raise StoreUnavailable("it is down")
             return sorted(self.policies, key=lambda document: document.name)

@@ -14,6 +14,7 @@ import anyio
 from refloat_common.core.ids import JobId, pod_name
 from refloat_common.core.jsontypes import JsonObject, JsonValue
 from refloat_common.core.settings import merge_trees, parse_settings
+from refloat_common.core.taxonomy import ANNOTATION_GANG_CARDINALITY, ANNOTATION_GANG_ID
 from refloat_executor.settings import ExecutorSettings
 from refloat_fakekube.core.objects import Json, decode, encode
 from refloat_fakekube.kubelet.settings import DEFAULT_ALLOCATABLE, NodeSpec
@@ -198,6 +199,15 @@ class System:
         [submitted] = await self.daemon.jobs.submit(queue, "s", [submission])
         return submitted.job_id
 
+    async def submit_gang(self, *scripts: str, queue: str = "q") -> list[JobId]:
+        """Submit a gang, one member for each script, in one request."""
+        gang = {ANNOTATION_GANG_ID: "gang-1", ANNOTATION_GANG_CARDINALITY: str(len(scripts))}
+        container: JsonObject = {"name": "main", "image": "x"}
+        submissions = [
+            Submission(pod_spec={"containers": [container]}, annotations={SCRIPT: script, **gang}) for script in scripts
+        ]
+        return [member.job_id for member in await self.daemon.jobs.submit(queue, "s", submissions)]
+
     # ---- what can be seen
 
     async def job(self, job_id: JobId) -> Job:
@@ -247,16 +257,22 @@ class System:
         """The job's pod as a cluster has it now."""
         return self.api("GET", pod_name(job_id), cluster=cluster)
 
-    async def submit_where_the_name_is_taken(self, queue: str = "q") -> JobId:
+    async def submit_where_the_name_is_taken(
+        self, queue: str = "q", script: str = "succeed", annotations: Mapping[str, str] | None = None
+    ) -> JobId:
         """Submit a job whose pod's name a pod of somebody else has, in every cluster."""
         await self.daemon.queues.cordon(queue, cordoned=True)
-        job_id = await self.submit("succeed", queue=queue)
+        job_id = await self.submit(script, queue=queue, annotations=annotations)
         container: Json = {"name": "main", "image": "x"}
         body: Json = {"metadata": {"name": pod_name(job_id)}, "spec": {"containers": [container]}}
         for cluster in self.clusters:
             assert self.api("POST", "", body, cluster)
         await self.daemon.queues.cordon(queue, cordoned=False)
         return job_id
+
+    def give_name_back(self, job_id: JobId, cluster: str = "E1") -> None:
+        """Remove the pod that had the name of this job's pod."""
+        assert self.api("DELETE", f"{pod_name(job_id)}?gracePeriodSeconds=0", cluster=cluster)
 
     def calls(self, verb: str) -> list[Record]:
         """Requests of executors to API servers, in order."""
