@@ -101,10 +101,11 @@ def test_neither_does_one_that_is_interrupted_while_it_is_loaded(monkeypatch: py
     assert main(["demo"]) == 130
 
 
+@pytest.mark.timeout(60)
 def test_every_command_loads_and_can_be_run() -> None:
     load = "m = importlib.import_module({!r})\nm.add_arguments(argparse.ArgumentParser())\nassert callable(m.run)"
     code = "\n".join(["import argparse, importlib", *(load.format(command.module) for command in COMMANDS.values())])
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=15)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=50)
 
 
 def test_the_command_itself_loads_no_part() -> None:
