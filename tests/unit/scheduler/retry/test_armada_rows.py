@@ -9,6 +9,8 @@ import pytest
 
 from refloat_common.core.ids import ExecutorId
 from refloat_common.core.taxonomy import ANNOTATION_FAIL_FAST, ANNOTATION_GANG_CARDINALITY, ANNOTATION_GANG_ID
+from refloat_host.core.orders import Order, preempt
+from refloat_scheduler.core.effects import EventsAppended, RunChanged, VerdictStored
 from refloat_scheduler.core.explanation import Gate
 from refloat_scheduler.core.fit.fleet import Fleet
 from refloat_scheduler.core.model import (
@@ -213,6 +215,17 @@ def test_19_without_a_mutation_nothing_is_probed() -> None:
 def test_20_with_the_flag_off_the_error_is_told_as_it_is() -> None:
     found = settled(job_of(*failures(1)), rules_of(OOM, enabled=False, default_policy="p"))
     assert (found.decided, found.job.state, found.error, found.samples) == (False, JobState.FAILED, error_of(), ())
+
+
+def test_21_a_preemption_over_the_api_is_told_as_ever_and_the_engine_is_not_asked() -> None:
+    job = job_of(run_of(1))
+    carried = preempt(job, Order("somebody", "room"), NOW_MS)
+    assert carried is not None
+    told = [event.NAME for effect in carried.effects if isinstance(effect, EventsAppended) for event in effect.events]
+    assert told == ["preempting", "preempted", "failed"]
+    assert not [effect for effect in carried.effects if isinstance(effect, VerdictStored)]
+    [run] = [effect.run for effect in carried.effects if isinstance(effect, RunChanged)]
+    assert (run.state, run.preempted) == (RunState.PREEMPTED, True)
 
 
 def test_23_fail_fast_tells_the_error_as_it_is() -> None:

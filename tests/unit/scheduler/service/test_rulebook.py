@@ -53,6 +53,17 @@ def test_an_edit_counts_from_the_next_refresh_on() -> None:
     assert play(lambda p: scenario(p, 11)) == (JobState.FAILED, "fail_rule")
 
 
+def test_a_word_of_the_host_brings_the_refresh_forward() -> None:
+    async def scenario(p: Play) -> None:
+        east = await begun(p, policy())
+        p.host.policies[:] = [policy("Fail")]
+        p.plugin.policies_changed()
+        await anyio.sleep(0.1)
+        assert await failed(p, east) == (JobState.FAILED, "fail_rule")
+
+    play(scenario)
+
+
 def test_while_policies_cannot_be_read_the_last_good_ones_decide_for_ever() -> None:
     async def scenario(p: Play) -> None:
         east = await begun(p, policy())
