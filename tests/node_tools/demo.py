@@ -23,17 +23,27 @@ MAX_ROUNDS = 5
 
 def main(words: Sequence[str] | None = None) -> int:
     """0 if every job ended as its script says; 1 if not, or if a part did not run; 2 for wrong usage."""
-    parser = argparse.ArgumentParser(prog="node-demo", description=__doc__)
-    parser.add_argument("--rounds", type=int, choices=range(1, MAX_ROUNDS + 1), default=1, help="of every job")
-    add_common_arguments(parser, "runs-out-of-memory-1")
-    args = parser.parse_args(words)
+    args = arguments(words)
     if reason := node_unavailable():
         sys.stderr.write(f"node-demo: {reason}\n")
         return 1
     sys.stderr.write("starting etcd, kube-apiserver, scheduler, controller manager, containerd and kubelet\n")
     with RealNode([NODE]) as cluster:
-        play = Play(_scenario(), _planned(cluster, args.rounds), 1, 0, args.explain, LIMIT_S)
-        return show(play, args, _on(cluster))
+        return play_on(cluster, args)
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for on the command line."""
+    parser = argparse.ArgumentParser(prog="node-demo", description=__doc__)
+    parser.add_argument("--rounds", type=int, choices=range(1, MAX_ROUNDS + 1), default=1, help="of every job")
+    add_common_arguments(parser, "runs-out-of-memory-1")
+    return parser.parse_args(words)
+
+
+def play_on(cluster: RealNode, args: argparse.Namespace) -> int:
+    """Play it on a running cluster; the exit code as of `main`."""
+    play = Play(_scenario(), _planned(cluster, args.rounds), 1, 0, args.explain, LIMIT_S)
+    return show(play, args, _on(cluster))
 
 
 def _scenario() -> Scenario:

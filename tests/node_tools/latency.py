@@ -109,19 +109,22 @@ def _logged(line: Json) -> float:
     return datetime.fromisoformat(line["time"]).timestamp()
 
 
-def _run(retries: int) -> list[Moments]:
+def measure_on(cluster: RealNode, folder: Path, retries: int) -> list[Moments]:
+    """Start host and executor on a running cluster, in a folder that is theirs, and measure so many retries."""
     setup = Setup(policies=[POLICY], queues={QUEUE: str(POLICY["name"])})
-    with RealNode() as cluster, tempfile.TemporaryDirectory(prefix="refloat-latency-") as folder:
-        api, listener = cluster.api, Listener()
-        with (
-            looking_on(api.admin, NAMESPACE) as onlooker,
-            Product(Path(folder), api.kubeconfig(), setup) as product,
-            grpc.insecure_channel(product.address) as channel,
-        ):
-            product.start_host()
-            product.start_executor()
-            threading.Thread(target=listener.listen, args=(channel,), daemon=True).start()
-            return measure(product, onlooker, listener, retries)
+    api, listener = cluster.api, Listener()
+    with (
+        looking_on(api.admin, NAMESPACE) as onlooker,
+        Product(folder, api.kubeconfig(), setup) as product,
+        grpc.insecure_channel(product.address) as channel,
+    ):
+        product.start_host()
+        product.start_executor()
+        thread = threading.Thread(target=listener.listen, args=(channel,), daemon=True)
+        thread.start()
+        moments = measure(product, onlooker, listener, retries)
+    thread.join()
+    return moments
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -134,7 +137,8 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"node-latency: {reason}\n")
         return 1
     load, processors = os.getloadavg()[0], os.cpu_count()
-    retries = _run(args.retries)
+    with RealNode() as cluster, tempfile.TemporaryDirectory(prefix="refloat-latency-") as folder:
+        retries = measure_on(cluster, Path(folder), args.retries)
     if args.out is not None:
         args.out.write_text(json.dumps(summary(retries), indent=2) + "\n")
     sys.stdout.write(f"{table(retries)}\nload average at the start {load:.1f} on {processors} processors\n")
