@@ -73,9 +73,7 @@ async def fill_store(path: Path, scenario: Scenario, planned: Sequence[PlannedJo
 
 
 def _submission(job: PlannedJob) -> Submission:
-    return Submission(
-        pod_spec=job.pod_spec(), namespace=job.namespace, client_id=job.name, annotations=job.annotations
-    )
+    return Submission(pod_spec=job.pod_spec(), namespace=job.namespace, client_id=job.name, annotations=job.annotations)
 
 
 @dataclass(slots=True)
