@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from refloat_common.core.ids import JobId
 from refloat_common.core.jsontypes import JsonObject
 from refloat_common.core.messages import NodeFacts, TaintFact
 from refloat_common.core.settings import merge_trees
 from refloat_executor.settings import ExecutorSettings
-from refloat_fakekube.core.objects import Json, objects, section, text
+from refloat_fakekube.core.objects import objects, section, text
 from refloat_host.core.errors import InvalidRetryPolicyError
 from refloat_host.services.policies import read_policy
 from refloat_scheduler.core.fit.fleet import Fleet
@@ -18,6 +17,7 @@ from refloat_scheduler.core.model import Job, JobState, MutationRecord, Requirem
 from refloat_scheduler.core.retry.settle import settle_failure
 from testkit.scheduling.makers import EXECUTOR, job_of, nodes_of, policy_of, rules_of, run_of
 from testkit.scheduling.makers import rule as core_rule
+from testkit.whole.looking import memory_of, nodes_of_runs
 from testkit.whole.system import ENGINE_ON, LABEL, System, exits, live, needs, node, rule
 
 AVOID: JsonObject = {"avoidSameNode": True}
@@ -25,24 +25,11 @@ THREE = {"E1": (node("n1"), node("n2"), node("n3"))}
 ONE = {"E1": (node("n1"),)}
 BOTH = {"E1": (node("n1"),), "E2": (node("n2"),)}
 SHORT_LEASE = merge_trees([ENGINE_ON, {"executorTimeout": "2m"}])
-
-
 THREE_CAP = merge_trees([ENGINE_ON, {"scheduling": {"retryPolicy": {"globalMaxRetries": 9}}}])
 
 
 def grows(**memory: object) -> JsonObject:
     return {"memory": memory}  # type: ignore[dict-item]  # it is JSON
-
-
-async def nodes_of_runs(s: System, job_id: JobId) -> list[str]:
-    return [run.node for run in (await s.job(job_id)).runs]
-
-
-def memory_of(pod: Json | None) -> dict[str, str]:
-    """What the only container of a pod may and must have."""
-    assert pod is not None
-    [container] = objects(pod, "spec", "containers")
-    return {kind: text(container, "resources", kind, "memory") for kind in ("requests", "limits")}
 
 
 def test_a_retry_rule_carries_a_block_of_changes() -> None:
