@@ -66,9 +66,6 @@ def test_a_block_on_a_fail_rule_has_no_effect() -> None:
     live(scenario)
 
 
-# ---- affinity.avoidSameNode
-
-
 def test_a_retry_avoids_every_node_that_an_earlier_run_attempted() -> None:
     async def scenario(s: System) -> None:
         await s.policy("p", rule("Retry", "app", affinity=AVOID), limit=9, default="Fail")
@@ -211,9 +208,6 @@ def test_an_untracked_label_makes_it_without_effect_and_is_warned_about_once() -
     live(scenario, clusters=ONE, executor={"kubernetes": {"trackedNodeLabels": ["zone"]}})
 
 
-# ---- resources.memory
-
-
 @pytest.mark.parametrize(("memory", "grown"), [({"factor": 1.5}, "96Mi"), ({"static": "36Mi"}, "100Mi")])
 def test_a_retry_gets_more_memory_by_a_factor_or_by_a_quantity(memory: dict[str, object], grown: str) -> None:
     async def scenario(s: System) -> None:
@@ -335,9 +329,6 @@ def first_oom_then(code: int) -> str:
         '{"cases": [{"when": {"attempts": [1]}, "outcome": "oom"}, '
         f'{{"when": {{"attempts": [2]}}, "outcome": "exit", "code": {code}}}, {{"outcome": "succeed"}}]}}'
     )
-
-
-# ---- lease expiry
 
 
 async def expired(s: System) -> Job:
