@@ -131,7 +131,8 @@ async def _watch(stage: Stage, reader: Reader) -> None:
         stage.take(reader.news())
         stage.draw()
         now_s = time.monotonic()
-        if not stage.kills and stage.ended >= KILL_AT_SHARE * len(stage.courses):
+        under_way = stage.ended >= KILL_AT_SHARE * len(stage.courses) and _is_back(stage, victim)
+        if not stage.kills and under_way:
             stage.crew.kill(victim)
             stage.kills[victim], restart_s = 1, now_s + DOWN_FOR_S
         elif restart_s and now_s >= restart_s:
@@ -146,7 +147,12 @@ async def _watch(stage: Stage, reader: Reader) -> None:
 
 def _all_are_back(stage: Stage) -> bool:
     """Whether every executor has spoken with the host since its last start."""
-    return all(stage.crew.times_said(name, SESSION) >= stage.crew.starts(name) for name in stage.layout.clusters)
+    return all(_is_back(stage, name) for name in stage.layout.clusters)
+
+
+def _is_back(stage: Stage, executor: str) -> bool:
+    """The same for one; it must not be killed before, or the count would never be right again."""
+    return stage.crew.times_said(executor, SESSION) >= stage.crew.starts(executor)
 
 
 async def _close(stage: Stage, reader: Reader) -> Result:
