@@ -92,6 +92,11 @@ class Brain:
         if before.state is State.CREATING or before.state is State.VANISHED:
             self._look(entry, news.pod if isinstance(news, PodRead | PodCreated) else None, at)
 
+    def awaits_events(self, run: str) -> bool:
+        """Whether a failure of this run still waits for the events of its pod."""
+        entry = self.book.get(run)
+        return entry is not None and entry.held is not None and entry.held.events is None
+
     # ---- the scheduler
 
     def leased(self, leases: Iterable[Lease], at: Moment) -> None:

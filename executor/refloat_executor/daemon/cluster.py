@@ -1,24 +1,25 @@
 """Sends the ledger's requests to the cluster and brings the answers back.
 
 What removes pods goes before what creates them, and both share one token bucket. Many confirmations of one namespace
-are answered by one complete list where that is cheaper.
+are answered by one complete list where that is cheaper; so are many reads of events.
 """
 
 import heapq
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import assert_never
 
 import anyio
 
 from refloat_common.core.messages import Lease
+from refloat_common.core.pods import Event
 from refloat_common.core.regex import Pattern, to_bytes
 from refloat_executor.core.cluster.answers import Answer, Broken, Done, Missing, Refusal, Silent, describe
 from refloat_executor.core.cluster.bucket import Bucket
-from refloat_executor.core.cluster.confirming import list_is_cheaper
+from refloat_executor.core.cluster.confirming import list_is_cheaper, one_list_of_events_is_cheaper
 from refloat_executor.core.cluster.manifest import InvalidLeaseError, pod_body
 from refloat_executor.core.cluster.reflector import PAGE_LIMIT
-from refloat_executor.core.cluster.wire import UnreadableError, decode_events, decode_pod, decode_uid_page
+from refloat_executor.core.cluster.wire import UnreadableError, decode_event_page, decode_pod, decode_uid_page
 from refloat_executor.core.ledger.values.effects import (
     ConfirmGone,
     CreatePod,
@@ -42,12 +43,16 @@ from refloat_executor.core.ledger.values.news import (
 )
 from refloat_executor.daemon.engine import Engine
 
-Removal = ReadEvents | DeletePod | ConfirmGone | ReadPod
-_ORDER: dict[type[Removal], int] = {ReadEvents: 0, DeletePod: 1, ReadPod: 2, ConfirmGone: 3}
-"""A failure that waits for its events comes first; deletions before the reads that one list may answer together."""
+Removal = DeletePod | ConfirmGone | ReadPod
+_ORDER: dict[type[Removal], int] = {DeletePod: 0, ReadPod: 1, ConfirmGone: 2}
+"""Deletions before the reads that one list may answer together."""
+EVENT_READERS = 2
+"""Few, beside the others: what comes while they read gathers and is read together, and no deletion waits for it."""
 
 CREATE_RESERVE = 0.25
 """The share of the bucket that creates leave to removals while any of these wait."""
+MAX_EVENTS = 100
+"""Events of one pod that are looked at."""
 
 
 class ClusterWork:
@@ -70,9 +75,11 @@ class ClusterWork:
         self._bucket = bucket
         self._removals: list[tuple[int, int, Removal]] = []
         self._confirms: dict[str, dict[int, ConfirmGone]] = {}
+        self._events: dict[str, list[ReadEvents]] = {}
         self._creates: deque[CreatePod] = deque()
         self._count = 0
         self._removal_waits = anyio.Semaphore(0)
+        self._event_waits = anyio.Semaphore(0)
         self._create_waits = anyio.Semaphore(0)
 
     def submit(self, effect: Effect) -> None:
@@ -85,7 +92,11 @@ class ClusterWork:
                 return
             case ConfirmGone():
                 self._confirms.setdefault(effect.namespace, {})[self._count] = effect
-            case ReadEvents() | DeletePod() | ReadPod():
+            case ReadEvents():
+                self._events.setdefault(effect.namespace, []).append(effect)
+                self._event_waits.release()
+                return
+            case DeletePod() | ReadPod():
                 pass
             case _:
                 assert_never(effect)
@@ -95,6 +106,8 @@ class ClusterWork:
     async def run(self, removals: int, creates: int) -> None:
         """Send requests, so many of each kind at once, for ever."""
         async with anyio.create_task_group() as workers:
+            for number in range(EVENT_READERS):
+                workers.start_soon(self._read_events_for_ever, name=f"event reader {number}")
             for number in range(removals):
                 workers.start_soon(self._remove_for_ever, name=f"removal worker {number}")
             for number in range(creates):
@@ -136,8 +149,6 @@ class ClusterWork:
             await self._removal_waits.acquire()
             _, number, effect = heapq.heappop(self._removals)
             match effect:
-                case ReadEvents():
-                    self._tell(effect.run, await self._read_events(effect))
                 case DeletePod():
                     self._tell(effect.run, await self._delete(effect))
                 case ReadPod():
@@ -148,18 +159,57 @@ class ClusterWork:
                 case _:
                     assert_never(effect)
 
-    async def _read_events(self, effect: ReadEvents) -> News:
-        await self._token()
-        kube = self._ports.kube
-        answer = await self._call(
-            "list-events", effect.run, effect.uid, lambda: kube.list_events(effect.namespace, effect.uid)
-        )
-        if not isinstance(answer, Done):
-            return EventsRead(None)
-        try:
-            return EventsRead(tuple(decode_events(answer.body)))
-        except UnreadableError:
-            return EventsRead(None)
+    # ---- looking at events
+
+    async def _read_events_for_ever(self) -> None:
+        while True:
+            await self._event_waits.acquire()
+            together = self._next_events()
+            if not together:
+                continue
+            listed = await self._list_events(together)
+            for each in together:
+                self._tell(each.run, EventsRead(None if listed is None else tuple(listed[each.uid])))
+
+    def _next_events(self) -> list[ReadEvents]:
+        """One that waits, or all of its namespace where one list is cheaper; none that has waited too long."""
+        namespace = next(iter(self._events), None)
+        if namespace is None:
+            return []
+        waiting = [each for each in self._events.pop(namespace) if self._engine.brain.awaits_events(each.run)]
+        if one_list_of_events_is_cheaper(len(waiting)):
+            return waiting
+        if len(waiting) > 1:
+            # Behind the other namespaces.
+            self._events[namespace] = waiting[1:]
+        return waiting[:1]
+
+    async def _list_events(self, waiting: Sequence[ReadEvents]) -> Mapping[str, list[Event]] | None:
+        """The events of these pods by uid; None if they can't be had, or come too late for all."""
+        alone, run = (waiting[0].uid, waiting[0].run) if len(waiting) == 1 else ("", "")
+        found: dict[str, list[Event]] = {each.uid: [] for each in waiting}
+        token = ""
+        while any(self._engine.brain.awaits_events(each.run) for each in waiting):
+            await self._token()
+            answer = await self._call("list-events", run, alone, self._events_asked(waiting[0].namespace, alone, token))
+            if not isinstance(answer, Done):
+                return None
+            try:
+                page = decode_event_page(answer.body)
+            except UnreadableError:
+                return None
+            for event in page.items or ():
+                mine = found.get(alone or event.involved_object.uid)
+                if mine is not None and len(mine) < MAX_EVENTS:
+                    mine.append(event)
+            token = page.metadata.continue_
+            if alone or not token:
+                return found
+        return None
+
+    def _events_asked(self, namespace: str, uid: str, token: str) -> Callable[[], Awaitable[Answer]]:
+        limit = MAX_EVENTS if uid else PAGE_LIMIT
+        return lambda: self._ports.kube.list_events(namespace, uid, limit, token)
 
     async def _delete(self, effect: DeletePod) -> News:
         await self._token()

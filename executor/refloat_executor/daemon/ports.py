@@ -45,8 +45,8 @@ class KubeApi(Protocol):
     async def list_nodes(self, limit: int, token: str) -> Answer:
         """One page of the nodes."""
 
-    async def list_events(self, namespace: str, uid: str) -> Answer:
-        """The events of one pod."""
+    async def list_events(self, namespace: str, uid: str, limit: int, token: str) -> Answer:
+        """One page of the events of a pod (empty: of all pods of the namespace)."""
 
     async def watch_pods(self, namespace: str, version: str, timeout_s: float) -> WatchStream | Refusal:
         """Watch the managed pods of a namespace (empty: of all)."""

@@ -24,7 +24,7 @@ from refloat_executor.core.cluster.answers import (
     Unsent,
 )
 from refloat_executor.core.cluster.reflector import WatchClosed
-from refloat_executor.core.cluster.wire import Codec, Status, decode_events, decode_pod, decode_uid_page
+from refloat_executor.core.cluster.wire import Codec, Status, decode_event_page, decode_pod, decode_uid_page
 from refloat_fakekube.cluster import FakeCluster, ServerSettings
 from refloat_fakekube.core.protocol.faults import Fault
 
@@ -105,9 +105,9 @@ async def test_nodes_and_events(cluster: FakeCluster, tmp_path: Path) -> None:
 async def reasons(kube: KubeHttp, pod: Pod) -> set[str]:
     """The reasons of the pod's events, once there are any."""
     for _ in range(250):
-        answer = await kube.list_events("default", pod.metadata.uid)
+        answer = await kube.list_events("default", pod.metadata.uid, 100, "")
         assert isinstance(answer, Done)
-        found = {event.reason for event in decode_events(answer.body)}
+        found = {event.reason for event in decode_event_page(answer.body).items or ()}
         if found:
             return found
         await anyio.sleep(0.02)

@@ -172,8 +172,9 @@ class ToldCluster:
         del limit, token
         return await self._answer("list-nodes", "", Done(EMPTY_LIST))
 
-    async def list_events(self, namespace: str, uid: str) -> Answer:
-        return await self._answer("list-events", f"{namespace} {uid}", Done(b'{"items":[]}'))
+    async def list_events(self, namespace: str, uid: str, limit: int, token: str) -> Answer:
+        del limit
+        return await self._answer("list-events", f"{namespace} {uid or 'all'} {token}".strip(), Done(EMPTY_LIST))
 
     async def watch_pods(self, namespace: str, version: str, timeout_s: float) -> ToldWatch | Refusal:
         del timeout_s

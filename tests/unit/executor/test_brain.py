@@ -13,7 +13,7 @@ from refloat_executor.core.ledger.fold import Books
 from refloat_executor.core.ledger.handlers.step import Limits, Moment
 from refloat_executor.core.ledger.values.effects import ConfirmGone, DeletePod, Effect
 from refloat_executor.core.ledger.values.entry import Doing, Entry, State
-from refloat_executor.core.ledger.values.news import CreateRefused, PodCreated, PodRead
+from refloat_executor.core.ledger.values.news import CreateRefused, EventsRead, PodCreated, PodRead
 from refloat_executor.core.ledger.values.records import Record, Reported
 from testkit.executor.ledger import CONFIRM, CREATE, JOB, LEASE, NAME, READ, REMOVE, RUN, UID, entry, pod
 
@@ -21,9 +21,9 @@ AT = Moment(100.0, 1000, 0.5)
 CATEGORIES = compile_categories(ErrorCategories())
 
 
-def brain_of(*entries: Entry, adopts: bool = False, **books: object) -> Brain:
+def brain_of(*entries: Entry, adopts: bool = False, limits: Limits = Limits(), **books: object) -> Brain:  # noqa: B008  frozen
     known: dict[str, object] = {"entries": {one.run: one for one in entries}, "next_seq": 10, "acked_seq": 9}
-    return Brain(Books(**(known | books)), Limits(), CATEGORIES, str, adopts=adopts)  # type: ignore[arg-type]  # fields of the books
+    return Brain(Books(**(known | books)), limits, CATEGORIES, str, adopts=adopts)  # type: ignore[arg-type]  # fields of the books
 
 
 def kinds(brain: Brain) -> tuple[list[str], list[Effect]]:
@@ -168,3 +168,17 @@ def test_kills_of_runs_that_are_not_ours_mean_nothing() -> None:
     brain = brain_of(entry(State.ACTIVE))
     brain.killed(["r7", RUN], AT)
     assert kinds(brain) == (["Killing"], [REMOVE])
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_events_are_awaited_until_they_are_here_or_it_is_too_late(*, late: bool) -> None:
+    brain = brain_of(entry(State.ACTIVE), limits=Limits(reads_events=True))
+    assert not brain.awaits_events(RUN)
+    assert not brain.awaits_events("unknown")
+    brain.watched([added(pod(phase="Failed"))], AT)
+    assert brain.awaits_events(RUN)
+    if late:
+        brain.tick(changed(AT, now_s=AT.now_s + 5))
+    else:
+        brain.answered(RUN, EventsRead(()), AT)
+    assert not brain.awaits_events(RUN)

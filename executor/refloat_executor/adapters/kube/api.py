@@ -20,7 +20,6 @@ CREATE_TIMEOUT_S = 10
 """Told to the server too: a create that got no answer within it does not take effect much later."""
 REQUEST_TIMEOUT_S = 10.0
 LIST_TIMEOUT_S = 60.0
-MAX_EVENTS = 100
 
 
 class KubeHttp:
@@ -56,9 +55,10 @@ class KubeHttp:
         """One page of the nodes."""
         return await self._http.ask("GET", _NODES + _page(limit, token, {}), timeout_s=LIST_TIMEOUT_S)
 
-    async def list_events(self, namespace: str, uid: str) -> Answer:
-        """The events of one pod."""
-        query = _query({"fieldSelector": f"involvedObject.uid={uid}", "limit": str(MAX_EVENTS)})
+    async def list_events(self, namespace: str, uid: str, limit: int, token: str) -> Answer:
+        """One page of the events of a pod (empty: of all pods of the namespace)."""
+        about = f"involvedObject.uid={uid}" if uid else "involvedObject.kind=Pod"
+        query = _page(limit, token, {"fieldSelector": about})
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/events{query}"
         return await self._http.ask("GET", path, timeout_s=REQUEST_TIMEOUT_S)
 

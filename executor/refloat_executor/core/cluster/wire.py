@@ -88,15 +88,18 @@ class UidPage(msgspec.Struct, frozen=True):
         return [item.metadata.uid for item in self.items or ()]
 
 
-class _EventList(msgspec.Struct, frozen=True):
+class EventPage(msgspec.Struct, frozen=True):
+    """One page of a list of events."""
+
     items: list[Event] | None = None
+    metadata: PageMeta = PageMeta()
 
 
 _error_decoder = msgspec.json.Decoder(_ErrorEvent)
 _status_decoder = msgspec.json.Decoder(Status)
 _pod_decoder = msgspec.json.Decoder(Pod)
 _uid_page_decoder = msgspec.json.Decoder(UidPage)
-_event_list_decoder = msgspec.json.Decoder(_EventList)
+_event_page_decoder = msgspec.json.Decoder(EventPage)
 _D = TypeVar("_D")
 
 
@@ -179,13 +182,13 @@ def decode_uid_page(body: bytes) -> UidPage:
     return _decode(_uid_page_decoder, body)
 
 
-def decode_events(body: bytes) -> list[Event]:
-    """The events of a list response.
+def decode_event_page(body: bytes) -> EventPage:
+    """One page of a list of events.
 
     Raises:
         UnreadableError: not a list of events.
     """
-    return _decode(_event_list_decoder, body).items or []
+    return _decode(_event_page_decoder, body)
 
 
 def decode_status(body: bytes) -> Status:

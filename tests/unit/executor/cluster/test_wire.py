@@ -4,15 +4,16 @@ import json
 
 import pytest
 
-from refloat_common.core.pods import Node, ObjectMeta, Pod
+from refloat_common.core.pods import Event, Node, ObjectMeta, Pod
 from refloat_executor.core.cluster.wire import (
     Codec,
+    EventPage,
     Page,
     PageMeta,
     Status,
     UnreadableError,
     WatchEvent,
-    decode_events,
+    decode_event_page,
     decode_pod,
     decode_status,
     decode_uid_page,
@@ -94,7 +95,8 @@ def test_pages() -> None:
 
 def test_single_objects() -> None:
     assert decode_pod(b'{"metadata":{"uid":"u"}}').metadata.uid == "u"
-    assert decode_events(b'{"items":[{"reason":"Evicted"}]}')[0].reason == "Evicted"
-    assert decode_events(b'{"items":null}') == []
+    page = decode_event_page(b'{"items":[{"reason":"Evicted"}],"metadata":{"continue":"t"}}')
+    assert page == EventPage([Event(reason="Evicted")], PageMeta(continue_="t"))
+    assert decode_event_page(b'{"items":null}') == EventPage()
     assert decode_status(b'{"kind":"Status","message":"m","reason":"R","code":409}') == Status("m", "R", 409)
     assert decode_status(b"Bad Gateway") == Status("Bad Gateway")

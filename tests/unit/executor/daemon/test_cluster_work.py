@@ -57,11 +57,16 @@ class Desk:
         self.engine = Engine(CONFIG, self.outside.ports())
         self.told: list[tuple[str, News]] = []
         self.engine.brain.answered = self._note  # type: ignore[method-assign,assignment]  # only what is told is looked at
+        self.engine.brain.awaits_events = self._awaits_events  # type: ignore[method-assign]  # the ledger is empty
+        self.judged: set[str] = set()
         self.stale: set[str] = set()
         self.work = ClusterWork(self.engine, self._may_start, pool="gpu", fatal=(Pattern("webhook"),), bucket=bucket)
 
     def _may_start(self, run: str) -> bool:
         return run not in self.stale
+
+    def _awaits_events(self, run: str) -> bool:
+        return run not in self.judged
 
     def _note(self, run: str, news: News, _at: Moment) -> None:
         self.told.append((run, news))
@@ -264,5 +269,88 @@ def test_few_confirmations_are_read_one_by_one() -> None:
         desk.ask(*(confirm(n) for n in range(10)))
         await anyio.sleep(1)
         assert desk.kube.calls == [f"get jobs/p{n}" for n in range(10)]
+
+    at_work(scenario, workers=1)
+
+
+def events_of(n: int, namespace: str = "jobs") -> ReadEvents:
+    return ReadEvents(f"r{n}", namespace, f"p{n}", f"u{n}")
+
+
+def event_page(*about: int, token: str = "") -> Done:
+    items = [{"involvedObject": {"uid": f"u{n}"}, "message": f"about {n}"} for n in about]
+    return Done(msgspec.json.encode({"metadata": {"continue": token}, "items": items}))
+
+
+def messages(news: News) -> list[str] | None:
+    assert isinstance(news, EventsRead)
+    return None if news.events is None else [event.message for event in news.events]
+
+
+def test_many_reads_of_events_share_one_list() -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.kube.tell("list-events", event_page(3, 77, token="more"), event_page(3, 5))
+        desk.ask(*(events_of(n) for n in range(20)))
+        await anyio.sleep(1)
+        assert desk.kube.calls == ["list-events jobs all", "list-events jobs all more"]
+        told = {run: messages(news) for run, news in desk.told}
+        assert told == {f"r{n}": [] for n in range(20)} | {
+            "r3": ["about 3", "about 3"],
+            "r5": ["about 5"],
+        }
+
+    at_work(scenario, workers=1)
+
+
+def test_reads_of_events_gather_while_others_are_under_way_and_keep_no_deletion_waiting() -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.kube.slow_s = 1.0
+        desk.ask(*(events_of(n) for n in range(3)), events_of(9, "other"))
+        await anyio.sleep(0.5)
+        desk.ask(*(events_of(n) for n in range(10, 20)), removal(1))
+        await anyio.sleep(10)
+        assert desk.kube.calls == [
+            "list-events jobs u0",
+            "list-events other u9",
+            "delete jobs/p1",
+            "list-events jobs all",
+        ]
+        assert len(desk.told) == 15
+
+    at_work(scenario, workers=1)
+
+
+def test_events_that_nobody_waits_for_any_more_are_not_read() -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.judged = {"r0", "r1"}
+        desk.ask(*(events_of(n) for n in range(3)))
+        await anyio.sleep(1)
+        assert desk.kube.calls == ["list-events jobs u2"]
+        assert [run for run, _ in desk.told] == ["r2"]
+
+    at_work(scenario, workers=1)
+
+
+def test_a_list_of_events_ends_when_it_comes_too_late() -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.kube.tell("list-events", event_page(1, token="a"), event_page(2, token="b"), event_page(3, token="c"))
+        desk.kube.slow_s = 1.0
+        desk.ask(*(events_of(n) for n in range(10)))
+        await anyio.sleep(1.5)
+        desk.judged = {f"r{n}" for n in range(10)}
+        await anyio.sleep(10)
+        assert desk.kube.calls == ["list-events jobs all", "list-events jobs all a"]
+        assert {messages(news) is None for _, news in desk.told} == {True}
+
+    at_work(scenario, workers=1)
+
+
+@pytest.mark.parametrize("answer", [Denied(410, "Expired", "continue"), Silent("timeout"), Done(b"[")])
+def test_a_list_of_events_that_is_not_complete_tells_none(answer: Done | Refusal) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.kube.tell("list-events", event_page(1, token="more"), answer)
+        desk.ask(*(events_of(n) for n in range(10)))
+        await anyio.sleep(1)
+        assert [messages(news) for _, news in desk.told] == [None] * 10
 
     at_work(scenario, workers=1)
