@@ -18,7 +18,7 @@ def job_line(job: Job) -> JobLine:
     return JobLine(
         job_id=job.job_id,
         job_set=job.job_set,
-        state=job.state.value,
+        state=state_of(job),
         priority=job.priority,
         attempts=len(job.runs),
         executor=run.executor if run else "",
@@ -38,7 +38,7 @@ def job_story(job: Job, verdicts: Mapping[RunId, JsonObject], late: Sequence[Lat
         job_id=job.job_id,
         queue=job.queue,
         job_set=job.job_set,
-        state=job.state.value,
+        state=state_of(job),
         owner=job.owner,
         namespace=job.namespace,
         priority=job.priority,
@@ -54,6 +54,12 @@ def job_story(job: Job, verdicts: Mapping[RunId, JsonObject], late: Sequence[Lat
         ended_at=utc_text(job.ended_at_ms),
         runs=[_run_story(run, verdicts.get(run.run_id), late) for run in job.runs],
     )
+
+
+def state_of(job: Job) -> str:
+    """Where a job stands; of a leased one, how far its run has come."""
+    run = job.current_run
+    return job.state.value if run is None else run.state.value
 
 
 def waits_for(job: Job) -> str:
