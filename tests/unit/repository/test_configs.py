@@ -10,6 +10,8 @@ from refloat_cli.demo.scenario import load_scenario
 from refloat_common.adapters.config_files import load_settings, read_tree
 from refloat_common.core.categories import RulePackFile, compile_categories
 from refloat_common.core.settings import Tree
+from refloat_ctl.adapters.files import read_value
+from refloat_ctl.core.resources.jobs import read_job_file
 from refloat_executor.settings import ExecutorSettings
 from refloat_host.services.policies import read_policy
 from refloat_host.settings import HostSettings
@@ -32,6 +34,7 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "categories": lambda file: compile_categories(
         load_settings(RulePackFile, [file], environment={}).application.error_categories
     ),
+    "jobs": lambda file: read_job_file(read_value(str(file))),
     "policies": lambda file: read_policy(read_tree(file)),  # type: ignore[arg-type]  # a YAML tree of plain data is JSON
     "demo": load_scenario,
     "kubernetes": _manifests,
