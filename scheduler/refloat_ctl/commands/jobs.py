@@ -86,6 +86,8 @@ def get_all(session: Session) -> None:
             found, more = [*found, *page.jobs], page.more
     if more:
         session.note(f"these are the first {len(found)} jobs; ask for more with --limit")
+    if not found and not options.job_set:
+        session.note(f"queue {options.queue} has no unfinished jobs; name a job set to see finished ones")
     session.show_report(found, job_table(found))
 
 

@@ -78,6 +78,15 @@ async def test_jobs_are_listed_with_their_last_failure(ctl: Ctl) -> None:
     assert [line["jobId"] for line in listed] == [job, other]
 
 
+async def test_a_queue_whose_jobs_are_over_says_how_they_are_seen(ctl: Ctl) -> None:
+    for job in await submitted(ctl):
+        await ctl("cancel", "job", "q", "s", job)
+    ran = await ctl("get", "jobs", "q", "-o", "json")
+    assert (ran.code, json.loads(ran.out)) == (0, [])
+    assert ran.err == "queue q has no unfinished jobs; name a job set to see finished ones\n"
+    assert len(json.loads((await ctl("get", "jobs", "q", "s", "-o", "json")).out)) == 2
+
+
 async def test_more_jobs_than_asked_for_are_announced(ctl: Ctl) -> None:
     job = min(await submitted(ctl))
     ran = await ctl("get", "jobs", "q", "s", "-o", "json", "--limit", "1")
