@@ -28,7 +28,7 @@ class JobsQuery(AdminMessage, frozen=True, kw_only=True):
 
 
 class JobLine(AdminMessage, frozen=True, kw_only=True):
-    """One job in a list. Executor, node, category and reason are those of its latest run."""
+    """One job in a list. Executor, node, category and reason are those of its latest run, or of its rejection."""
 
     job_id: str
     job_set: str
@@ -108,6 +108,7 @@ class JobStory(AdminMessage, frozen=True, kw_only=True):
     memory_static: str = ""
     avoided_nodes: list[str] = []
     waits_for: str = ""
+    rejected_because: str = ""
     submitted_at: str = ""
     ended_at: str = ""
     runs: list[RunStory] = []

@@ -64,7 +64,8 @@ def job_text(job: JobStory) -> str:
     """One job, whole, for a reader."""
     facts = [
         *(("Job", job.job_id), ("Queue", job.queue), ("Job set", job.job_set), ("State", job.state)),
-        *(("Waits for", job.waits_for), ("Owner", job.owner), ("Namespace", job.namespace)),
+        *(("Waits for", job.waits_for), ("Because", job.rejected_because)),
+        *(("Owner", job.owner), ("Namespace", job.namespace)),
         *(("Priority", str(job.priority)), ("Submitted", job.submitted_at), ("Ended", job.ended_at)),
         *(("Requests", _pairs(job.requests)), ("Limits", _pairs(job.limits))),
         *(("Labels", _pairs(job.labels)), ("Annotations", _pairs(job.annotations))),

@@ -10,6 +10,7 @@ from refloat_host.api.messages.details import job_details, job_error, job_state,
 from refloat_host.api.messages.jobs import ANNOTATION_EXTERNAL_JOB_URI
 from refloat_host.core.errors import InvalidFieldError
 from refloat_host.services.lookup import LookupService
+from refloat_scheduler.core.model import JobState
 
 MAX_IDS = 10_000
 """Jobs or runs in one request."""
@@ -65,7 +66,8 @@ class JobCalls:
 
     async def _errors(self, request: job_pb2.JobErrorsRequest) -> job_pb2.JobErrorsResponse:
         found = await self._lookup.jobs([JobId(job_id) for job_id in _few("jobIds", request.job_ids)])
-        errors = {job_id: job_error(job) for job_id, job in found.items()}
+        rejected = [job_id for job_id, job in found.items() if job.state is JobState.REJECTED]
+        errors = {job_id: job_error(job) for job_id, job in found.items()} | await self._lookup.rejections(rejected)
         return job_pb2.JobErrorsResponse(job_errors={job_id: error for job_id, error in errors.items() if error})
 
     async def _runs(self, request: job_pb2.JobRunDetailsRequest) -> job_pb2.JobRunDetailsResponse:

@@ -7,14 +7,15 @@ from refloat_common.core.admin import ExecutorLine, JobLine, JobStory, LateRepor
 from refloat_common.core.ids import RunId
 from refloat_common.core.jsontypes import JsonObject
 from refloat_scheduler.core.effects import LateReported
+from refloat_scheduler.core.events import JobFailed
 from refloat_scheduler.core.model import Job, JobState, Run
 from refloat_scheduler.service.contract import ExecutorView
 
 
-def job_line(job: Job) -> JobLine:
-    """A job as one line of a list."""
+def job_line(job: Job, rejection: JobFailed | None = None) -> JobLine:
+    """A job as one line of a list; `rejection` is the end of a rejected one."""
     run = job.latest_run
-    error = run.error if run else None
+    category, subcategory, reason = _failure(run, rejection)
     return JobLine(
         job_id=job.job_id,
         job_set=job.job_set,
@@ -23,16 +24,27 @@ def job_line(job: Job) -> JobLine:
         attempts=len(job.runs),
         executor=run.executor if run else "",
         node=run.node if run else "",
-        category=error.category if error else "",
-        subcategory=error.subcategory if error else "",
-        reason=error.message if error else "",
+        category=category,
+        subcategory=subcategory,
+        reason=reason,
         submitted_at=utc_text(job.submitted_at_ms),
         ended_at=utc_text(job.ended_at_ms),
     )
 
 
-def job_story(job: Job, verdicts: Mapping[RunId, JsonObject], late: Sequence[LateReported]) -> JobStory:
-    """A job with all of its runs and what was decided about each."""
+def _failure(run: Run | None, rejection: JobFailed | None) -> tuple[str, str, str]:
+    """Category, subcategory and reason of the latest run's failure, or of the rejection of a job without runs."""
+    if run is not None and run.error is not None:
+        return run.error.category, run.error.subcategory, run.error.message
+    if rejection is not None:
+        return rejection.failure_category, rejection.failure_subcategory, rejection.reason
+    return "", "", ""
+
+
+def job_story(
+    job: Job, verdicts: Mapping[RunId, JsonObject], late: Sequence[LateReported], rejection: JobFailed | None = None
+) -> JobStory:
+    """A job with all of its runs and what was decided about each; `rejection` is the end of a rejected one."""
     record = job.record
     return JobStory(
         job_id=job.job_id,
@@ -50,6 +62,7 @@ def job_story(job: Job, verdicts: Mapping[RunId, JsonObject], late: Sequence[Lat
         memory_static=record.memory_static,
         avoided_nodes=list(record.avoid),
         waits_for=waits_for(job),
+        rejected_because=rejection.reason if rejection else "",
         submitted_at=utc_text(job.submitted_at_ms),
         ended_at=utc_text(job.ended_at_ms),
         runs=[_run_story(run, verdicts.get(run.run_id), late) for run in job.runs],

@@ -21,6 +21,7 @@ from refloat_host.core.stories import executor_line, job_line, job_story
 from refloat_host.services.jobs import JobService
 from refloat_host.services.queues import QueueService
 from refloat_scheduler.core.leases.states import OperatorAction
+from refloat_scheduler.core.model import JobState
 from refloat_scheduler.service.contract import Scheduler
 
 
@@ -44,7 +45,9 @@ class AdminService:
             raise InvalidFieldError("limit", query.limit, f"must be between 1 and {MAX_JOBS}")
         await self._queues.get(query.queue)
         page = await self._jobs.list(query.queue, query.job_set, JobId(query.after), query.limit)
-        return JobsAnswer(jobs=[job_line(job) for job in page], more=len(page) == query.limit)
+        rejected = [job.job_id for job in page if job.state is JobState.REJECTED]
+        why = await self._store.read(lambda tx: inspection.rejections_of(tx.connection, rejected)) if rejected else {}
+        return JobsAnswer(jobs=[job_line(job, why.get(job.job_id)) for job in page], more=len(page) == query.limit)
 
     async def describe_job(self, query: JobQuery) -> JobStory:
         """One job, whole.
@@ -59,7 +62,9 @@ class AdminService:
             if job is None:
                 raise NotFoundError("job", job_id)
             late = inspection.late_reports_of(tx.connection, [run.run_id for run in job.runs])
-            return job_story(job, inspection.verdicts_of(tx.connection, job_id), late)
+            rejected = job.state is JobState.REJECTED
+            why = inspection.rejections_of(tx.connection, [job_id]).get(job_id) if rejected else None
+            return job_story(job, inspection.verdicts_of(tx.connection, job_id), late, why)
 
         return await self._store.read(work)
 

@@ -5,10 +5,11 @@ from functools import partial
 
 from refloat_common.core.ids import JobId, RunId
 from refloat_common.core.jsontypes import JsonObject
-from refloat_host.adapters.store.queries import jobs
+from refloat_host.adapters.store.queries import inspection, jobs
 from refloat_host.adapters.store.queries.transaction import SqlTransaction
 from refloat_host.adapters.store.writer import Store
 from refloat_host.services.jobs import NO_JOB
+from refloat_scheduler.core.events import JobFailed
 from refloat_scheduler.core.model import Job
 
 PAGE = 500
@@ -45,6 +46,15 @@ class LookupService:
             found |= await self._store.read(partial(_pod_specs, page=page))
         return found
 
+    async def rejections(self, job_ids: Sequence[JobId]) -> dict[JobId, str]:
+        """Why these rejected jobs were rejected."""
+        found: dict[JobId, str] = {}
+        for start in range(0, len(job_ids), PAGE):
+            page = job_ids[start : start + PAGE]
+            told = await self._store.read(partial(_rejections, page=page))
+            found |= {job_id: event.reason for job_id, event in told.items()}
+        return found
+
     async def annotated(self, queue: str, job_set: str, key: str, value: str) -> Sequence[Job]:
         """The jobs of a job set that carry an annotation, in order of id."""
         found: list[Job] = []
@@ -63,6 +73,10 @@ class LookupService:
 
 def _pod_specs(tx: SqlTransaction, page: Sequence[JobId]) -> dict[JobId, JsonObject]:
     return jobs.pod_specs(tx.connection, page)
+
+
+def _rejections(tx: SqlTransaction, page: Sequence[JobId]) -> dict[JobId, JobFailed]:
+    return inspection.rejections_of(tx.connection, page)
 
 
 def _page(tx: SqlTransaction, queue: str, job_set: str, after: JobId) -> list[Job]:

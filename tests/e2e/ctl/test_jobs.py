@@ -6,7 +6,7 @@ import re
 import pytest
 
 from refloat_common.core.ids import ExecutorId, JobId, RunId
-from testkit.ctl.jobs import JOBS, failed_once, submitted
+from testkit.ctl.jobs import JOBS, failed_once, one_small_node, submitted
 from testkit.ctl.running import Ctl, done, refused
 
 pytestmark = pytest.mark.anyio
@@ -76,6 +76,20 @@ async def test_jobs_are_listed_with_their_last_failure(ctl: Ctl) -> None:
     )
     listed = json.loads((await ctl("get", "jobs", "q", "s", "-o", "json")).out)
     assert [line["jobId"] for line in listed] == [job, other]
+
+
+async def test_a_rejected_job_says_why(ctl: Ctl) -> None:
+    await one_small_node(ctl.api)
+    job, rejected = await submitted(ctl)
+    why = "No node that executors have reported could ever take this job.\n1 of 1: less cpu than 1"
+    listed = json.loads((await ctl("get", "jobs", "q", "s", "-o", "json")).out)
+    assert [(line["jobId"], line["state"], line["subcategory"], line["reason"]) for line in listed] == [
+        (job, "queued", "", ""),
+        (rejected, "rejected", "job-rejected", why),
+    ]
+    described = (await ctl("describe", "job", rejected)).out
+    assert "Because:       No node that executors have reported could ever take this job.\n" in described
+    assert "               1 of 1: less cpu than 1\n" in described
 
 
 async def test_a_queue_whose_jobs_are_over_says_how_they_are_seen(ctl: Ctl) -> None:

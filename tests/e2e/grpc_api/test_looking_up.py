@@ -13,6 +13,7 @@ from refloat_common.core.ids import ExecutorId, JobId
 from refloat_host.adapters.store.queries.transaction import SqlTransaction
 from refloat_scheduler.core.effects import Effect, ExecutorRecord, ExecutorSaved, JobEnded, RunChanged
 from refloat_scheduler.core.model import ErrorKind, JobState, RunError, RunState
+from testkit.ctl.jobs import one_small_node
 from testkit.host.api import ServedApi, refused
 from testkit.host.api_jobs import item, leased, submitted
 from testkit.podproto.rich import pod
@@ -83,6 +84,13 @@ async def test_the_errors_of_jobs(api: ServedApi) -> None:
     await fail(api, failed)
     answer = await api.jobs.GetJobErrors(job_pb2.JobErrorsRequest(job_ids=[failed, fine, "none"]))
     assert dict(answer.job_errors) == {failed: "out of memory"}
+
+
+async def test_the_errors_of_rejected_jobs(api: ServedApi) -> None:
+    await one_small_node(api)
+    [rejected] = await submitted(api, item(pod_spec=pod(nodeSelector={"zone": "west"})))
+    answer = await api.jobs.GetJobErrors(job_pb2.JobErrorsRequest(job_ids=[rejected]))
+    assert answer.job_errors[rejected].startswith("No node that executors have reported could ever take this job.\n")
 
 
 async def test_the_details_of_a_job_with_its_runs_and_its_spec(api: ServedApi) -> None:

@@ -4,9 +4,20 @@ from dataclasses import replace
 
 from refloat_common.core.ids import ExecutorId, JobId, RunId
 from refloat_common.core.jsontypes import JsonObject
+from refloat_common.core.messages import NodeFacts
 from refloat_host.adapters.store.queries.transaction import SqlTransaction
 from refloat_host.core.grants import grant
-from refloat_scheduler.core.effects import EventsAppended, JobRequeued, LateReported, RunChanged, VerdictStored
+from refloat_scheduler.core.effects import (
+    Effect,
+    EventsAppended,
+    ExecutorRecord,
+    ExecutorSaved,
+    JobRequeued,
+    LateReported,
+    NodesSaved,
+    RunChanged,
+    VerdictStored,
+)
 from refloat_scheduler.core.events import JobFailed
 from refloat_scheduler.core.explanation import Explanation, Gate, MutationChange, RuleLook
 from refloat_scheduler.core.model import ErrorKind, Job, RunError, RunState
@@ -111,3 +122,14 @@ def _explanation(job: Job, run_id: RunId) -> Explanation:
         global_max_retries=5,
         mutations=(MutationChange(kind="memory", before="64Mi", after="96Mi"),),
     )
+
+
+async def one_small_node(api: ServedApi) -> None:
+    """An executor with a single node reports, so that jobs that ask for more are rejected."""
+    executor = ExecutorId("cluster-1")
+    node = NodeFacts(name="node-1", allocatable={"cpu": "500m", "memory": "1Gi"})
+    effects: list[Effect] = [
+        ExecutorSaved(ExecutorRecord(executor=executor)),
+        NodesSaved(executor=executor, upserted=(node,)),
+    ]
+    await api.store.transact(lambda tx: tx.apply(effects))

@@ -17,6 +17,7 @@ from refloat_host.api.server import Services, serving
 from refloat_host.services.admin import AdminService
 from refloat_host.services.events import EventService
 from refloat_host.services.jobs import JobService
+from refloat_host.services.leasing.fits import FitCache
 from refloat_host.services.lookup import LookupService
 from refloat_host.services.news import News
 from refloat_host.services.policies import PolicyService
@@ -67,7 +68,7 @@ async def served_api(folder: Path) -> AsyncIterator[ServedApi]:
     with url_database(sqlite_url(folder)) as database:
         store = ThreadedStore(database, news.publish)
         queues = QueueService(store, clock)
-        jobs = JobService(store, clock, SystemChance(), plugin.kill)
+        jobs = JobService(store, clock, SystemChance(), plugin.kill, FitCache())
         admin = AdminService(store, jobs, queues, plugin)
         services = Services(
             queues, PolicyService(store, clock), jobs, EventService(store, news), LookupService(store), admin

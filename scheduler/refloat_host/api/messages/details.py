@@ -40,9 +40,9 @@ def job_state(job: Job) -> submit_pb2.JobState.ValueType:
 
 
 def job_error(job: Job) -> str:
-    """Why a failed job failed, in the words of its last run; empty for any other."""
+    """Why a failed job failed, in the words of its last run; empty for any other, and where it had none."""
     run = job.latest_run
-    failed = job.state in (JobState.FAILED, JobState.PREEMPTED, JobState.REJECTED)
+    failed = job.state in (JobState.FAILED, JobState.PREEMPTED)
     return run.error.message if failed and run is not None and run.error is not None else ""
 
 

@@ -1,4 +1,4 @@
-"""Reads what only an operator asks for: the verdicts on a job's runs, and reports that came too late."""
+"""Reads what only an operator asks for: verdicts on a job's runs, reports that came late, why jobs were rejected."""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +7,10 @@ from sqlalchemy import Connection, select
 
 from refloat_common.core.ids import ExecutorId, JobId, RunId
 from refloat_common.core.jsontypes import JsonObject
-from refloat_host.adapters.store.tables import late_reports, verdicts
+from refloat_host.adapters.store.queries.rows import event_of
+from refloat_host.adapters.store.tables import events, late_reports, verdicts
 from refloat_scheduler.core.effects import LateReported
+from refloat_scheduler.core.events import JobFailed
 
 
 def verdicts_of(connection: Connection, job_id: JobId) -> dict[RunId, JsonObject]:
@@ -31,3 +33,10 @@ def late_reports_of(connection: Connection, run_ids: Sequence[RunId]) -> list[La
         )
         for row in connection.execute(query)
     ]
+
+
+def rejections_of(connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, JobFailed]:
+    """Why these rejected jobs were rejected: they have no run, and only the event of their end tells."""
+    mine = events.c.job_id.in_(job_ids), events.c.kind == JobFailed.NAME
+    told = [event_of(row) for row in connection.execute(select(events.c.kind, events.c.payload).where(*mine))]
+    return {event.job_id: event for event in told if isinstance(event, JobFailed)}
