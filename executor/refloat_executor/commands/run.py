@@ -50,12 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs until SIGTERM or SIGINT (0). 1: it could not start or had to end. 3: a newer process has taken over."""
+    code = REFUSED
     try:
         settings = load_settings(ExecutorSettings, args.config)
         # Before anything is opened: what is wrong with the rules should not wait for what is wrong with the world.
         compile_categories(settings.application.error_categories)
         check_endpoints(settings)
-        return anyio.run(run_process, settings, backend_options={"use_uvloop": False})
-    except _CANNOT_START as error:
-        sys.stderr.write(f"refloat executor run: {error}\n")
-        return REFUSED
+        code = anyio.run(run_process, settings, backend_options={"use_uvloop": False})
+    except* _CANNOT_START as group:
+        # What goes wrong once the link is open comes out of its group of tasks.
+        sys.stderr.write(f"refloat executor run: {_first(group)}\n")
+    return code
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

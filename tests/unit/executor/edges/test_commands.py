@@ -1,5 +1,6 @@
 """`refloat executor run` and `check-config`: exit codes and what they say."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,29 @@ def test_a_failpoint_outside_a_test_is_refused(
     monkeypatch.delenv("REFLOAT_TESTING", raising=False)
     assert main(["executor", "run", "--config", written(tmp_path, GOOD)]) == 1
     assert "REFLOAT_FAILPOINT=executor.deleted" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_costs_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        "{clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}], users: [{name: a, user: {}}], "
+        "contexts: [{name: a, context: {cluster: a, user: a}}], current-context: a}"
+    )
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        text = (
+            GOOD
+            + f"""
+journal: {{path: {tmp_path}/j}}
+kubernetes: {{kubeconfig: {kubeconfig}}}
+listenAddress: 127.0.0.1
+metric: {{port: 0}}
+httpPort: {port}
+"""
+        )
+        assert main(["executor", "run", "--config", written(tmp_path, text)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"refloat executor run: health can't be served on 127.0.0.1:{port}: ")
+    assert told.count("\n") == 1
